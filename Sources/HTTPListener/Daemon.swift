@@ -175,7 +175,7 @@ private enum Callbacks {
         }
     }
 
-    /// Creates the exchange and returns it as its handle. microhttpd calls it before it changes the request target.
+    /// Creates the exchange and returns a handle to it. microhttpd calls this before it changes the request target.
     static let requestLine: RequestLine = { context, target, connection in
         guard let context, let connection, let stored = souk_mhd_connection_context(connection) else { return nil }
         let service = Unmanaged<Service>.fromOpaque(context).takeUnretainedValue()
@@ -203,7 +203,7 @@ private enum Callbacks {
         if let stored = souk_mhd_connection_context(connection) {
             let connection = Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue()
             connection.enter(.awaitingRequest, nil)
-            // A response that was created just before the listener began to stop has kept its connection open.
+            // A response that was created just before the listener began to stop did not close its connection.
             if service.connections.isDraining { connection.stopReading() }
         }
         service.requestsInProgress.leave()

@@ -4,18 +4,28 @@ import SQLStorage
 
 /// PostgreSQL types in which values are sent and read, by their numbers in its catalogue (`pg_type.dat`).
 enum PostgresType {
-    static let unknown: Oid = 0
+    static let unspecified: Oid = 0
+    static let bool: Oid = 16
     static let bytea: Oid = 17
+    static let char: Oid = 18
+    static let name: Oid = 19
     static let int8: Oid = 20
+    static let int2: Oid = 21
+    static let int4: Oid = 23
     static let text: Oid = 25
+    static let oid: Oid = 26
+    static let float4: Oid = 700
     static let float8: Oid = 701
+    static let unknown: Oid = 705
+    static let bpchar: Oid = 1042
+    static let varchar: Oid = 1043
 }
 
 extension SQLValue {
     /// The type in which a value is sent. The statement determines the type of NULL.
     var postgresType: Oid {
         switch self {
-        case .null: PostgresType.unknown
+        case .null: PostgresType.unspecified
         case .integer: PostgresType.int8
         case .real: PostgresType.float8
         case .text: PostgresType.text
@@ -23,8 +33,8 @@ extension SQLValue {
         }
     }
 
-    /// The bytes in PostgreSQL's binary format; `nil` for NULL. Throws `invalidValue` for a value of `?index` that a
-    /// dialect cannot store.
+    /// The bytes in PostgreSQL's binary format; `nil` for NULL. Throws `invalidValue` for NaN and for text with U+0000,
+    /// which not every dialect can store.
     func postgresBytes(at index: Int) throws(SQLError) -> [UInt8]? {
         switch self {
         case .null: return nil
@@ -47,21 +57,25 @@ extension SQLValue {
     /// Decodes a value in PostgreSQL's binary format. Throws `unexpectedValue` for a type without a `SQLValue`.
     init(postgres bytes: UnsafeRawBufferPointer, type: Oid, of column: String) throws(SQLError) {
         switch type {
-        case PostgresType.text, 18, 19, 705, 1042, 1043:
+        case PostgresType.text, PostgresType.char, PostgresType.name, PostgresType.unknown, PostgresType.bpchar,
+            PostgresType.varchar:
             guard let text = String(utf8: bytes) else {
                 throw SQLError(.unexpectedValue, "The column \(column) holds text that is not UTF-8.")
             }
             self = .text(text)
         case PostgresType.int8 where bytes.count == 8:
             self = .integer(Int64(bigEndian: bytes.loadUnaligned(as: Int64.self)))
-        case 23 where bytes.count == 4: self = .integer(Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self))))
-        case 21 where bytes.count == 2: self = .integer(Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self))))
-        case 26 where bytes.count == 4: self = .integer(Int64(UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))))
-        case 16 where bytes.count == 1: self = .integer(bytes[0] == 0 ? 0 : 1)
+        case PostgresType.int4 where bytes.count == 4:
+            self = .integer(Int64(Int32(bigEndian: bytes.loadUnaligned(as: Int32.self))))
+        case PostgresType.int2 where bytes.count == 2:
+            self = .integer(Int64(Int16(bigEndian: bytes.loadUnaligned(as: Int16.self))))
+        case PostgresType.oid where bytes.count == 4:
+            self = .integer(Int64(UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self))))
+        case PostgresType.bool where bytes.count == 1: self = .integer(bytes[0] == 0 ? 0 : 1)
         case PostgresType.bytea: self = .blob(Array(bytes))
         case PostgresType.float8 where bytes.count == 8:
             self = .real(Double(bitPattern: UInt64(bigEndian: bytes.loadUnaligned(as: UInt64.self))))
-        case 700 where bytes.count == 4:
+        case PostgresType.float4 where bytes.count == 4:
             self = .real(Double(Float(bitPattern: UInt32(bigEndian: bytes.loadUnaligned(as: UInt32.self)))))
         default:
             throw SQLError(

@@ -72,7 +72,7 @@ public protocol SQLDatabase: Sendable {
     @discardableResult
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T
 
-    /// Erases rows that were deleted or overwritten before this call from every file of the database.
+    /// Erases, from every file of the database, the rows that were deleted or overwritten before this call.
     ///
     /// Copies of such rows can remain in free pages, where the database moved them before: see `compact(upTo:)`.
     ///

@@ -1,7 +1,7 @@
 import Primitives
 
-/// Changes to a catalogue. Each function returns a catalogue that is read again from the changed file, so an invalid
-/// change is rejected as `lint` would.
+/// Changes to a catalogue. Each function returns a new catalogue, parsed from the changed JSON, so an invalid change
+/// throws the errors that `lint` reports.
 extension Catalogue {
     /// Creates a catalogue from a document, written as Xcode would write it.
     ///

@@ -31,7 +31,7 @@ struct KeptAnswer: Sendable, Equatable {
     let contentType: String
     let body: [UInt8]
     /// The number of bytes at the beginning and end of the body that differ in each answer, such as its time. They are
-    /// stored with the key, so that equal rests are stored once.
+    /// stored with the key, so that the bytes between them are stored once for equal answers.
     var own = (beginning: 0, ending: 0)
     /// The revision of the customer's answer in the body. It is not stored: a repetition has none.
     var revision: Int64?
@@ -143,7 +143,7 @@ extension IdempotentRequest {
             WHERE app = ?1 AND environment = ?2 AND asker = ?3 AND key = ?4
             """,
             identity + [
-                .integer(Int64(answer.status)), .text(answer.contentType), .integer(try number(of: rest, connection)),
+                .integer(Int64(answer.status)), .text(answer.contentType), .integer(try rowID(of: rest, connection)),
                 .text(customer?.rawValue ?? ""), beginning.isEmpty ? .null : .blob(Array(beginning)),
                 ending.isEmpty ? .null : .blob(Array(ending)),
                 Self.digest(ofOwn: Array(beginning), Array(ending)).map { .blob($0) } ?? .null,
@@ -166,8 +166,8 @@ extension IdempotentRequest {
         beginning.isEmpty && ending.isEmpty ? nil : SHA256.hash(beginning + [0] + ending)
     }
 
-    /// Returns the row of these bytes, which is inserted if there is none.
-    private func number(of body: [UInt8], _ connection: any SQLConnection) throws -> Int64 {
+    /// Returns the id of the row with these bytes, and inserts the row if there is none.
+    private func rowID(of body: [UInt8], _ connection: any SQLConnection) throws -> Int64 {
         let content: [SQLValue] = [
             .text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue), .text(customer?.rawValue ?? ""),
             .blob(SHA256.hash(body)),
@@ -178,7 +178,7 @@ extension IdempotentRequest {
                 content)
             if let existing { return try existing["id"] }
         }
-        // The update locks an existing row, because its last other key may be deleted at the same time.
+        // The update only locks an existing row, so that a concurrent deletion of its last key does not delete the row.
         let row = try connection.first(
             """
             INSERT INTO kept_answer (app, environment, customer, digest, body) VALUES (?1, ?2, ?3, ?4, ?5)
@@ -209,8 +209,8 @@ extension IdempotentRequest {
         return expired.count == batchSize
     }
 
-    /// Deletes keys with a statement that returns their answers, and then the answers without a key. Returns the number of
-    /// deleted keys.
+    /// Deletes keys with `deletion`, which returns the ids of their answers, and then those of the answers that have no
+    /// key left. Returns the number of deleted keys.
     @discardableResult
     private static func delete(
         _ deletion: String, _ values: [SQLValue], _ connection: any SQLConnection
@@ -265,8 +265,8 @@ extension Ledger {
 }
 
 extension Schema {
-    /// Stores answers apart from their keys, so that equal bytes are stored once per customer, and the token's customer
-    /// of each key. Older answers have no digest; they expire after a day.
+    /// Stores answers apart from their keys, so that equal bytes are stored once per customer. A key has a column for
+    /// the customer of its token. Older answers have no digest; they expire after a day.
     static let keptAnswers = SQLMigration(
         "0010 kept answers",
         [

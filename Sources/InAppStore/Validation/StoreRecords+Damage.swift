@@ -3,7 +3,7 @@ import StoreModel
 
 /// Damaged values are never fatal: they are set aside, reported and created again.
 extension StoreRecords {
-    /// Throws `storageFailed` while the storage is locked with the device, because intact values would count as absent.
+    /// Throws `storageFailed` while the device, and so the storage, is locked. Intact values would count as absent.
     func checkUnlocked() throws {
         do {
             _ = try storage.data(for: Key.time)
@@ -54,7 +54,7 @@ extension StoreRecords {
         do {
             return try AnonymousCustomer(storage: storage).id
         } catch let error as PurchaseError where error.code == .storageCorrupt {
-            let place = setAside(AnonymousCustomer.key) ?? "nothing"
+            let place = setAside(AnonymousCustomer.key).map { " and set aside as \($0)" } ?? ""
             let copy = try? storage.data(for: Key.anonymousCustomer)
             let isIntact = copy.flatMap { CustomerID(rawValue: String(decoding: $0, as: UTF8.self)) } != nil
             if isIntact { try storage.set(copy, for: AnonymousCustomer.key) }
@@ -64,7 +64,7 @@ extension StoreRecords {
             events.send(
                 StoreEvent(
                     kind: isIntact ? .nonCriticalError : .criticalError, code: .storageFailed,
-                    sentence: "The id of the anonymous customer was damaged and set aside as \(place); \(outcome)"))
+                    sentence: "The id of the anonymous customer was damaged\(place); \(outcome)"))
             return try AnonymousCustomer(storage: storage).id
         }
     }

@@ -3,8 +3,8 @@ import Primitives
 
 /// The clients that may use an `InspectorPage`.
 ///
-/// A request from another site's page is always refused: each change requires a header or a secret of the page, which
-/// such a page cannot send.
+/// Another site can link to the inspector's page, but cannot use its API or change anything: each change requires a
+/// header or a secret that only the inspector's page can send.
 package struct InspectorAccess: Sendable {
     private enum Kind { case loopback, token(digest: [UInt8]) }
 

@@ -34,16 +34,16 @@ extension SecretScanner {
         guard !isMarked(slash + 1), let least = leastLength(before: slash) else { return }
         let end = end(from: slash + 1) { !Self.token.contains($0) }
         let sample = slash + 1..<min(end, slash + 1 + Self.longestSegment)
-        // Words have blanks or letters outside of ASCII.
-        let meant = EscapedText(percentEncoded: text, sample).bytes
-        let blanks = meant.count { $0 <= 0x20 } - text[sample].count { $0 == UInt8(ascii: "+") }
-        guard meant.count >= least, blanks == 0, meant.allSatisfy({ $0 < 0x80 }), meant.contains(where: \.isDigit),
-            meant.contains(where: \.isASCIILetter)
+        // A segment with blanks or letters outside of ASCII is a title or a name, not a secret.
+        let decoded = EscapedText(percentEncoded: text, sample).bytes
+        let blanks = decoded.count { $0 <= 0x20 } - text[sample].count { $0 == UInt8(ascii: "+") }
+        guard decoded.count >= least, blanks == 0, decoded.allSatisfy({ $0 < 0x80 }),
+            decoded.contains(where: \.isDigit), decoded.contains(where: \.isASCIILetter)
         else { return }
         hide(slash + 1..<end, Self.markInQuery)
     }
 
-    /// Whether user information begins here, as in a URL without a scheme: `//anna:secret@host`.
+    /// Hides user information, as in `//anna:secret@host` without a scheme. Returns whether it begins here.
     private mutating func userInfo(from start: Int) -> Bool {
         let end = end(from: start) { Self.afterAuthority.contains($0) }
         guard let at = text[start..<end].lastIndex(of: UInt8(ascii: "@")),
@@ -53,8 +53,8 @@ extension SecretScanner {
         return true
     }
 
-    /// The least length of a random segment that is a secret after this slash, or `nil` if none is. Up to two segments
-    /// that identify a customer may precede it: `/reset/MQ/…`, `/verify/17/…`.
+    /// The length from which a random segment after this slash is a secret, or `nil` if none is. Between it and the
+    /// segment that names a secret, up to two segments may identify a customer: `/reset/MQ/…`, `/verify/17/…`.
     private func leastLength(before slash: Int) -> Int? {
         var end = slash
         for isDirect in [true, false, false] {
@@ -62,7 +62,7 @@ extension SecretScanner {
             if let least = rules.leastLength(after: segment, of: text) {
                 return isDirect || rules.isConfirmationSegment(text, segment) ? max(least, isDirect ? 0 : 20) : nil
             }
-            guard isShort(segment) else { return nil }
+            guard mayIdentifyCustomer(segment) else { return nil }
             end = segment.lowerBound - 1
         }
         return nil
@@ -77,7 +77,7 @@ extension SecretScanner {
     }
 
     /// Whether the segment may be the number of a customer, also in base64, or a time. A version is neither.
-    private func isShort(_ segment: Range<Int>) -> Bool {
+    private func mayIdentifyCustomer(_ segment: Range<Int>) -> Bool {
         let bytes = text[segment]
         guard bytes.count <= 10, !(bytes.first == UInt8(ascii: "v") && bytes.dropFirst().allSatisfy(\.isDigit)) else {
             return false

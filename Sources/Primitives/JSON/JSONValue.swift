@@ -2,8 +2,8 @@ import Foundation
 
 /// A JSON document (RFC 8259). It keeps the order of members and the text of numbers.
 ///
-/// Strings and names are equal when their bytes are equal. Two names of one object differ by more than their Unicode
-/// form.
+/// Strings and names are equal when their bytes are equal. An object never has two names that differ only in their
+/// Unicode form.
 ///
 ///     let value: JSONValue = ["name": "pro", "seats": 3]
 ///     value["name"]?.stringValue            // "pro"
@@ -96,7 +96,7 @@ extension JSONValue {
 
     /// A member of an object, or `nil` for another kind or a missing member.
     ///
-    /// Setting a member of another kind replaces the value by an object.
+    /// Setting a member of a value that is not an object replaces the value by an object.
     ///
     /// - Parameter name: The name of the member, compared by bytes.
     public subscript(name: String) -> JSONValue? {
@@ -195,7 +195,7 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
     /// Returns the number as an integer of any type, or `nil` when it is not an integer or does not fit.
     func integer<Integer: FixedWidthInteger>() -> Integer? { Integer(text) ?? exactInteger() }
 
-    /// Converts the digits, of which the longest integers (128 bits) have 39. `Double` would change a large number.
+    /// Converts the digits, because `Double` would change a large number. Integers of 128 bits have at most 39 digits.
     private func exactInteger<Integer: FixedWidthInteger>() -> Integer? {
         let parts = text.split(whereSeparator: { $0 == "e" || $0 == "E" })
         guard let mantissa = parts.first, parts.count <= 2 else { return nil }
@@ -343,10 +343,10 @@ public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictio
     /// An index: the position of each name.
     typealias Places = [ExactString: Int]
     /// The number of members from which an index is used. For fewer members, a linear search is faster.
-    private static let searchable = 16
+    private static let indexThreshold = 16
 
     /// Whether an index is faster than a linear search.
-    var isLarge: Bool { entries.count >= Self.searchable }
+    var isLarge: Bool { entries.count >= Self.indexThreshold }
 
     /// Returns the positions of all names, for many searches, or `nil` for few members.
     func places() -> Places? {

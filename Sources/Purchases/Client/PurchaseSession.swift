@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// The state of a `PurchaseClient`: its plugins, its user, and the last answer of each plugin. It is a value
-/// type: every change is one call, and no call waits.
+/// The state of a `PurchaseClient`: its plugins, its user, and the last answer of each plugin. It is a value type, and
+/// all its methods are synchronous.
 struct PurchaseSession {
     /// A plugin and its index in the order of registration.
     struct Member: Sendable {
@@ -112,7 +112,7 @@ struct PurchaseSession {
         return revise()
     }
 
-    /// Adds the purchases that a plugin sold or restored to its known features. An empty result removes none of them.
+    /// Adds to the known features of a plugin those that it sold or restored. An empty result removes none.
     mutating func record(gained features: PaidFeatures, from index: Int, ticket: Ticket, at now: Date) -> Revision {
         guard isCurrent(ticket), !features.features.isEmpty else { return revise() }
         let known = paidFeatures[index]?.value ?? PaidFeatures()
@@ -206,8 +206,8 @@ struct PurchaseSession {
         return revise()
     }
 
-    /// Adds the answers of an earlier run, which are used until the plugins answer. An earlier version may have stored
-    /// answers of a plugin that now stores its own. They are used only if the plugin has none.
+    /// Adds the answers of an earlier run, which are used until the plugins answer. If a plugin now stores its own
+    /// answers, those that an earlier version of the client stored for it are used only if the plugin has none.
     private mutating func recall(_ earlier: RecalledAnswers) {
         for (index, answers) in earlier.ofPlugins {
             paidFeatures.recall(answers.paidFeatures, from: index, asOf: answers.asOf)

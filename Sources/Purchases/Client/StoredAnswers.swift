@@ -78,7 +78,7 @@ struct StoredPaidFeature: Codable, Equatable, Sendable {
     var source: String
     /// One of `subscription`, `oneOff`, `consumable` and `until`.
     var payment: String
-    /// Of `until`.
+    /// The end of an `until` payment.
     var end: Date?
     /// The period of a `subscription`.
     var current: StoredPeriod?

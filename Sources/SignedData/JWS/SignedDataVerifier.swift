@@ -6,9 +6,9 @@ import StoreModel
 /// Verifies documents that the App Store signed: transactions, renewal infos, notifications, app transactions and
 /// realtime requests.
 ///
-/// The verifier checks the size and form first, and then the chain of three certificates up to a trusted root. The
-/// signature follows, and the signing date, at which the chain must have been valid. Only then it reads the other
-/// members of the payload, beginning with the app and environment. The first failure is thrown as a `SignedDataError`.
+/// The verifier checks, in this order, the size and form, the chain of three certificates up to a trusted root, the
+/// signature, and the signing date, at which the chain must have been valid. Then it checks the other members of the
+/// payload, and that its app and environment are accepted. The first failure is thrown as a `SignedDataError`.
 ///
 /// The rules are those of RFC 7515 (JWS), RFC 7518 section 3.4 (ES256), RFC 5280 section 6 (chains), RFC 8259 (JSON,
 /// without duplicate names) and of Apple's pages on `JWSTransaction`, `responseBodyV2DecodedPayload` and
@@ -101,8 +101,8 @@ public final class SignedDataVerifier: Sendable {
             notification: outer, transaction: transaction, renewalInfo: renewalInfo, appTransaction: appTransaction)
     }
 
-    /// Runs `verify`. If it fails because the revocation of a chain is not known, requests it from the OCSP responders
-    /// and runs `verify` again.
+    /// Runs `verify`. If it fails because the revocation status of a chain is not known, requests the status from the
+    /// OCSP responders and runs `verify` again.
     ///
     /// Without `revocation` in the configuration, and while answers are cached, nothing is requested.
     ///

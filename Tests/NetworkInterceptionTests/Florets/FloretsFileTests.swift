@@ -146,7 +146,7 @@ import Testing
         ),
         (
             #"{"florets": [{"floret": "mock", "rules": [{"answers": [{"text": "", "json": 1}]}]}]}"#,
-            "/florets/0/rules/0/answers/0 must have one of text, base64, json, file."
+            "/florets/0/rules/0/answers/0 must have at most one of text, base64, json, file."
         ),
     ])
     func `an invalid file is rejected with the location of the error`(text: String, reason: String) {

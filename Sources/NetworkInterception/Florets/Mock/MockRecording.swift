@@ -14,8 +14,8 @@ struct MockRecording: Sendable {
 }
 
 extension [MockRecording] {
-    /// The recordings of one request in the order in which they were made. Recordings in one folder are numbered.
-    /// Requests that differed at their recording, but match now, are in several folders.
+    /// The recordings that match one request, in the order in which they were made. Those in one folder are numbered in
+    /// this order. Those in several folders, whose requests were different, are sorted by date.
     var inOrder: [MockRecording] {
         let folders = Set(map { ($0.path as NSString).deletingLastPathComponent })
         guard folders.count > 1 else { return self }
@@ -90,7 +90,7 @@ struct MessageReader {
     func message(_ value: FileValue) throws -> (headers: HTTPHeaders, body: [UInt8]) {
         var headers = try value["headers"].map(headers) ?? [:]
         let given = ["text", "base64", "json", "file"].compactMap { value[$0] }
-        guard given.count <= 1 else { throw value.refusal("must have one of text, base64, json, file") }
+        guard given.count <= 1 else { throw value.refusal("must have at most one of text, base64, json, file") }
         var body: [UInt8] = []
         if let text = value["text"] { body = Array(try text.text().utf8) }
         if let base64 = value["base64"] {
