@@ -210,8 +210,8 @@ public final class EntitlementService: HTTPHandler {
                 "features",
                 EntitlementServerError(
                     .supersededRules,
-                    "The features, credits or transfer mode of \(app) were replaced by later ones; those are used. "
-                        + "Start with --former-features activate to return to these."))
+                    "The features, credits or transfer mode of \(app) were replaced by later ones, which are used. "
+                        + "Start with --former-features activate to return to this server's own."))
         }
         return (secrets, ActiveRules(entries))
     }
@@ -252,7 +252,7 @@ public final class EntitlementService: HTTPHandler {
     /// The endpoints of this server.
     var endpoints: [Endpoint<ServerHandler>] { Self.endpoints(configuration, parts) }
 
-    /// Returns all endpoints, in the order of the documents.
+    /// Returns all endpoints, in the order of the OpenAPI document.
     static func endpoints(_ configuration: Configuration, _ parts: Parts) -> [Endpoint<ServerHandler>] {
         let ledger = parts.ledger
         let idempotent = IdempotentRequests(

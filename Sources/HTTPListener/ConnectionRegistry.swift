@@ -142,7 +142,7 @@ final class ConnectionRegistry: Sendable {
         for connection in connections { connection.stopReading() }
     }
 
-    /// Ends every wait for a reply.
+    /// Forbids parking (see `Connection`) from now on. Resumes parked connections and abandons their exchanges.
     func forbidParking() {
         let connections = state.withLock { state in
             state.forbidsParking = true

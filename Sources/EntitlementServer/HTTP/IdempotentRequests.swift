@@ -6,7 +6,7 @@ import StoreModel
 /// Runs each request with an `Idempotency-Key` once, and answers its repetitions with the first answer.
 final class IdempotentRequests: Sendable {
     /// The identity of a request: its key, and the sender that the key belongs to.
-    private struct Name: Hashable {
+    private struct RequestIdentity: Hashable {
         let ledgerID: LedgerID
         let sender: KeyKind
         let requester: CustomerID?
@@ -23,7 +23,7 @@ final class IdempotentRequests: Sendable {
     private let realClock: any WallClock
     private let monotonicClock: MonotonicClock
     /// Requests in progress. Each signal ends with the answer.
-    private let running = Locked<[Name: ChangeSignal]>([:])
+    private let running = Locked<[RequestIdentity: ChangeSignal]>([:])
 
     init(ledger: Ledger, realClock: any WallClock, monotonicClock: MonotonicClock) {
         self.ledger = ledger
@@ -52,18 +52,18 @@ final class IdempotentRequests: Sendable {
         let named = namesCustomer ? CustomerID(rawValue: context.path["customer"]) : nil
         // All devices share the public key: without a token, the key belongs to the customer in the path.
         let requester = context.requester ?? (context.caller.kind == .public ? named : nil)
-        let name = Name(
+        let identity = RequestIdentity(
             ledgerID: context.ledgerID, sender: context.caller.kind, requester: requester, key: ExactString(key))
-        let changes = try await begin(name)
+        let changes = try await begin(identity)
         defer {
-            running.withLock { _ = $0.removeValue(forKey: name) }
+            running.withLock { _ = $0.removeValue(forKey: identity) }
             changes.end()
         }
         let request = IdempotentRequest(
             ledgerID: context.ledgerID, sender: context.caller.kind, requester: requester, key: key,
             digest: Self.digest(of: context.request, body), customer: named, now: realClock.now())
-        // A read can find a commit that is not on the standby yet, and is lost if the primary fails. A write waits for all
-        // earlier commits, so an answer that it finds is durable.
+        // An answer that a read finds may not be on the standby yet, and be lost with the primary. A write waits for
+        // all earlier commits, so an answer that it finds is durable.
         if try ledger.database.read({ try request.keptCheckingLimit($0) }) != nil,
             let kept = try await ledger.database.write({ try request.keptCheckingLimit($0) })
         {
@@ -86,14 +86,14 @@ final class IdempotentRequests: Sendable {
         ledger.adding(answer.revision, to: answer.response)
     }
 
-    /// Returns when no other request with this name is in progress. Throws 409 after the timeout.
-    private func begin(_ name: Name) async throws -> ChangeSignal {
+    /// Returns when no other request with this identity is in progress. Throws 409 after the timeout.
+    private func begin(_ identity: RequestIdentity) async throws -> ChangeSignal {
         let start = monotonicClock.now
         let own = ChangeSignal(clock: realClock, monotonicClock: monotonicClock)
         while true {
             let other = running.withLock { running -> (changes: ChangeSignal, end: AsyncStream<Void>)? in
-                if let other = running[name] { return (other, other.listen()) }
-                running[name] = own
+                if let other = running[identity] { return (other, other.listen()) }
+                running[identity] = own
                 return nil
             }
             guard let other else { return own }

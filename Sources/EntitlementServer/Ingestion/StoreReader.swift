@@ -25,7 +25,7 @@ struct StoreReader: Sendable {
                 bundleIDs: [app.bundleID], environments: environments, trustAnchors: configuration.trustAnchors))
     }
 
-    /// - Parameter index: The position in the request, which `rejected` names.
+    /// - Parameter index: The position in the request, for `RejectedTransaction`.
     func transaction(_ signed: String, at index: Int = 0) throws(SignedDataError) -> PresentedFact {
         let verified = try Self.mappingEnvironmentErrors { () throws(SignedDataError) in
             try documents.transaction(signed)
@@ -67,7 +67,7 @@ struct StoreReader: Sendable {
 
     // MARK: - Documents to facts
 
-    /// Maps errors about the environment to one code, however many environments the server has.
+    /// Maps `wrongEnvironment`, the verifiers' code if only one environment is accepted, to `environmentNotAccepted`.
     private static func mappingEnvironmentErrors<Document>(
         _ verify: () throws(SignedDataError) -> Document
     ) throws(SignedDataError) -> Document {
@@ -136,11 +136,11 @@ extension StoreReader {
         for (index, purchase) in verified.receipt.inAppPurchases.enumerated() {
             do {
                 // Purchases have no signatures of their own, so each is identified by the receipt and its position.
-                let place = SHA256.hash(digest + Array("/\(index)".utf8))
+                let purchaseDigest = SHA256.hash(digest + Array("/\(index)".utf8))
                 facts.append(
                     PresentedFact(
                         content: .transaction(
-                            try TransactionFact(purchase, creationDate: verified.creationDate, digest: place)),
+                            try TransactionFact(purchase, creationDate: verified.creationDate, digest: purchaseDigest)),
                         environment: environment, format: .receipt, source: purchase.json.encoded(),
                         orderID: purchase.webOrderLineItemID, index: index))
             } catch {

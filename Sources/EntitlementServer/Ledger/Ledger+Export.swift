@@ -4,7 +4,7 @@ import SQLStorage
 import StoreModel
 
 extension Ledger {
-    /// Returns all data about a customer as JSON; `nil` for an unknown one.
+    /// Returns all data about a customer as JSON, after refreshing an expired answer; `nil` for an unknown customer.
     func export(_ key: CustomerKey) async throws -> JSONValue? {
         _ = try await answer(key)
         return try database.read { connection in
@@ -75,7 +75,7 @@ extension LedgerTransaction {
         }
     }
 
-    /// Returns columns of a table's rows about a customer, with dates and wire names.
+    /// Returns columns of a customer's rows in a table, with JSON names such as `validFrom` and dates as RFC 3339.
     fileprivate func rows(_ table: String, _ columns: [String], _ customer: CustomerID) throws -> [JSONValue] {
         try connection.query(
             """

@@ -54,7 +54,7 @@ struct StoreRecords: Sendable {
 
     private static func copy(of key: String) -> String { key + ".copy" }
 
-    /// Returns the tokens of the customers who have logged in on this device, the latest last.
+    /// Returns the app account tokens of the customers who have logged in on this device, the latest last.
     func tokensOfThisDevice(reportingTo events: EventBroadcaster<StoreEvent>) -> [UUID] {
         read(Key.customersOfThisDevice, reportingTo: events) ?? []
     }

@@ -10,7 +10,7 @@ import Foundation
 package final class JSONValueDecoder: Decoder {
     fileprivate enum Source {
         case value(JSONValue)
-        /// The payload of a message, which has no order. It becomes a `JSONValue` only for a type that requires one.
+        /// Members in no order, such as a hub message's payload. Converted to a `JSONValue` only if a type requires it.
         case dictionary(JSONObject)
     }
 
@@ -89,10 +89,10 @@ package final class JSONValueDecoder: Decoder {
 
 /// Returns the key of a value in this decoder, or `nil` for the decoder's own value. Called only for an error or a
 /// nested decoder.
-private typealias Place = () -> (any CodingKey)?
+private typealias LazyKey = () -> (any CodingKey)?
 
 extension JSONValueDecoder {
-    private func child(_ value: JSONValue, _ key: Place) throws -> JSONValueDecoder {
+    private func child(_ value: JSONValue, _ key: LazyKey) throws -> JSONValueDecoder {
         guard depth < Self.longestPath else {
             throw DecodingError.dataCorrupted(context("Arrays and objects nest too deep.", key))
         }
@@ -100,21 +100,21 @@ extension JSONValueDecoder {
     }
 
     private func context(
-        _ description: String, _ key: Place = { nil }, _ error: (any Error)? = nil
+        _ description: String, _ key: LazyKey = { nil }, _ error: (any Error)? = nil
     ) -> DecodingError.Context {
         DecodingError.Context(
             codingPath: key().map { codingPath + [$0] } ?? codingPath, debugDescription: description,
             underlyingError: error)
     }
 
-    private func mismatch(_ type: Any.Type, _ value: JSONValue, _ key: Place = { nil }) -> DecodingError {
+    private func mismatch(_ type: Any.Type, _ value: JSONValue, _ key: LazyKey = { nil }) -> DecodingError {
         let context = context("Expected to decode \(type) but found \(value.kind) instead.", key)
         return value.isNull ? .valueNotFound(type, context) : .typeMismatch(type, context)
     }
 
     /// Returns the error for a value of the right kind that is not a `type`.
     private func unfit(
-        _ type: Any.Type, _ value: JSONValue, _ key: Place, _ description: String
+        _ type: Any.Type, _ value: JSONValue, _ key: LazyKey, _ description: String
     ) -> DecodingError {
         switch rules.errors {
         case .mismatches: mismatch(type, value, key)
@@ -122,36 +122,36 @@ extension JSONValueDecoder {
         }
     }
 
-    fileprivate func bool(_ value: JSONValue, _ key: Place) throws -> Bool {
+    fileprivate func bool(_ value: JSONValue, _ key: LazyKey) throws -> Bool {
         guard case .bool(let found) = value else { throw mismatch(Bool.self, value, key) }
         return found
     }
 
-    fileprivate func string(_ value: JSONValue, _ key: Place) throws -> String {
+    fileprivate func string(_ value: JSONValue, _ key: LazyKey) throws -> String {
         guard case .string(let found) = value else { throw mismatch(String.self, value, key) }
         return found
     }
 
-    fileprivate func number<T>(_ value: JSONValue, _ key: Place, _ read: (JSONNumber) -> T?) throws -> T {
+    fileprivate func number<T>(_ value: JSONValue, _ key: LazyKey, _ read: (JSONNumber) -> T?) throws -> T {
         guard case .number(let number) = value else { throw mismatch(T.self, value, key) }
         guard let found = read(number) else { throw unfit(T.self, value, key, "The number does not fit in \(T.self).") }
         return found
     }
 
-    fileprivate func integer<T: FixedWidthInteger>(_ value: JSONValue, _ key: Place) throws -> T {
+    fileprivate func integer<T: FixedWidthInteger>(_ value: JSONValue, _ key: LazyKey) throws -> T {
         try number(value, key) { $0.integer() }
     }
 
     /// Returns a floating-point number. Refuses a number out of range, because infinity could not be written again.
     fileprivate func float<T: LosslessStringConvertible & BinaryFloatingPoint>(
-        _ value: JSONValue, _ key: Place
+        _ value: JSONValue, _ key: LazyKey
     ) throws -> T {
         try number(value, key) { number in T(number.text).flatMap { $0.isFinite ? $0 : nil } }
     }
 
     /// Parses a value of another type from its text.
     private func text<T>(
-        _ type: T.Type, _ value: JSONValue, _ key: Place, _ description: String, _ read: (String) -> T?
+        _ type: T.Type, _ value: JSONValue, _ key: LazyKey, _ description: String, _ read: (String) -> T?
     ) throws -> T {
         guard case .string(let text) = value else {
             throw mismatch(value.isNull || rules.errors == .mismatches ? type : String.self, value, key)
@@ -160,7 +160,7 @@ extension JSONValueDecoder {
         return found
     }
 
-    private func date(_ value: JSONValue, _ key: Place) throws -> Date {
+    private func date(_ value: JSONValue, _ key: LazyKey) throws -> Date {
         if rules.dates != .text, case .number = value {
             return Date(timeIntervalSinceReferenceDate: try float(value, key))
         }
@@ -170,9 +170,9 @@ extension JSONValueDecoder {
             RFC3339.date(from:))
     }
 
-    /// Returns `value` as any type. Handles the types whose JSON form differs from their own `Codable`, and the most
+    /// Returns `value` as a `T`. Handles the types whose JSON form differs from their own `Codable`, and the most
     /// frequent types, which need no nested decoder.
-    fileprivate func unwrap<T: Decodable>(_ type: T.Type, _ value: JSONValue, _ key: Place) throws -> T {
+    fileprivate func unwrap<T: Decodable>(_ type: T.Type, _ value: JSONValue, _ key: LazyKey) throws -> T {
         func found(_ value: Any) throws -> T {
             guard let value = value as? T else { throw mismatch(type, .null, key) }
             return value

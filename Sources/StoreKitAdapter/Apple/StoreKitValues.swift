@@ -216,7 +216,7 @@
             }
         }
 
-        // Has no @unknown default: Apple adds cases in later versions, which an older system does not have.
+        // Not `@unknown default`, which requires all cases: those of later versions are unavailable on older systems.
         private init(_ error: StoreKit.Product.PurchaseError) {
             let code: Code =
                 switch error {

@@ -7,7 +7,7 @@ actor StoreKitPayments {
     private let storage: (any SecureStorage)?
     private let reports: AsyncStream<StoreUpdate>.Continuation
     private let timeouts: StoreKitTimeouts
-    /// When each payment that waits for the list was added.
+    /// When each payment that waits for the list of unfinished transactions was added.
     private var added: [PaymentID: ContinuousClock.Instant] = [:]
     private var machine: StoreKitStateMachine
     private var work: [PaymentID: Task<Void, Never>] = [:]
@@ -26,7 +26,7 @@ actor StoreKitPayments {
         let written = try? storage?.data(for: Self.journalKey)
         let journal = written.flatMap { try? WireJSON.decode(PaymentJournal.self, from: $0) }
         machine = StoreKitStateMachine(journal: journal ?? PaymentJournal())
-        // A list that takes longer no longer delays other updates.
+        // If the list of unfinished transactions takes longer, other updates no longer wait for it.
         Task { [weak self] in
             guard (try? await timeouts.sleep(timeouts.details)) != nil else { return }
             await self?.handle(.listed)
@@ -82,7 +82,7 @@ actor StoreKitPayments {
         switch action {
         case .report(let update): reports.yield(update)
         case .writeJournal:
-            // An unwritten payment stays `begun`, and is not bought again either.
+            // If the write fails, the payment stays `begun` in the journal. Such a payment is not bought again either.
             try? writeJournal()
         case .buy(let payment):
             do {

@@ -1,7 +1,8 @@
 import Foundation
 import Primitives
 
-/// A feature that a customer paid for: the purchase, the kind of payment, and the time of access.
+/// A feature that a customer paid for, as a source of purchases reports it: the purchase, the kind of payment, and
+/// the time of access.
 public struct PaidFeature: Sendable {
     /// The name of the feature, for example `pro`.
     public var name: String
@@ -10,7 +11,7 @@ public struct PaidFeature: Sendable {
     /// The identifier of the web price point that was bought, if any.
     public var pricePointIdent: String?
     /// The original transaction of the purchase at its store. Two reports with the same original transaction, name and
-    /// source are about one purchase.
+    /// `transactionType` are about one purchase.
     public var originalTransactionID: String?
     /// The kind of payment, which determines the time of access.
     public var paymentType: PaymentType
@@ -199,8 +200,7 @@ extension PaidFeature: Hashable {
     }
 }
 
-/// Identifies a subscription to the plugin that can cancel it. Two tokens are equal if the bytes of both strings are
-/// equal.
+/// The id of a subscription and the plugin that can cancel it. Equality compares the bytes of both strings.
 public struct CancellationToken: Hashable, Sendable {
     /// The name of the plugin.
     public var pluginName: String

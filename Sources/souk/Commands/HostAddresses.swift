@@ -23,7 +23,7 @@ struct HostAddresses {
             }
         }
         let name = host.lowercased()
-        // Loopback for every client (RFC 6761 section 6.3), whatever the system resolves.
+        // Clients resolve these names to loopback (RFC 6761 section 6.3), even if the system does not.
         if name == "localhost" || name.hasSuffix(".localhost") { addresses.formUnion(Self.loopback) }
     }
 

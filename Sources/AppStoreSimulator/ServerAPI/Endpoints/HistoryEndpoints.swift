@@ -45,13 +45,17 @@ extension ServerAPIEndpoints {
             pages.isDescending = request.sort == .descending
             let start = try pages.start(after: revision)
             let search = HistorySearch(request, from: start)
-            let sold = try db.states(of: account.id, at: now).flatMap { $0.entries(search) }
+            let subscriptionEntries = try db.states(of: account.id, at: now).flatMap { $0.entries(search) }
             // Version 1 omits finished consumables, unless they were revoked.
-            let open = version == 1 ? Set(try db.unfinishedPurchases(of: account.id, at: now).map(\.id)) : nil
-            let bought = try db.purchases(of: account.id, at: now).filter(request.admits).filter { record in
-                open.map { record.kind != .consumable || record.revocation != nil || $0.contains(record.id) } ?? true
+            let unfinished = version == 1 ? Set(try db.unfinishedPurchases(of: account.id, at: now).map(\.id)) : nil
+            let oneTimePurchases = try db.purchases(of: account.id, at: now).filter(request.admits).filter { record in
+                unfinished.map { record.kind != .consumable || record.revocation != nil || $0.contains(record.id) }
+                    ?? true
             }
-            return (account, pages.page(sold + bought.map(TransactionPages.Entry.init), from: start), now)
+            return (
+                account,
+                pages.page(subscriptionEntries + oneTimePurchases.map(TransactionPages.Entry.init), from: start), now
+            )
         }
         return try API.HistoryResponse {
             $0.revision = page.revision
@@ -88,10 +92,10 @@ extension SimulatedAppStore {
 extension SimulatorDatabase {
     /// Returns a customer's refunded transactions, in the order of the refunds.
     fileprivate func refunds(of account: Account, at now: Date) throws -> [TransactionPages.Entry] {
-        let sold = try states(of: account.id, at: now).flatMap { state in
+        let subscriptionTransactions = try states(of: account.id, at: now).flatMap { state in
             state.record.revocations.keys.compactMap(state.transaction)
         }
-        return try (purchases(of: account.id, at: now) + sold).compactMap { transaction in
+        return try (purchases(of: account.id, at: now) + subscriptionTransactions).compactMap { transaction in
             guard let revocation = transaction.revocation, revocation.kind != .familyRevoke else { return nil }
             return TransactionPages.Entry(at: revocation.at, transaction: transaction)
         }.sorted { ($0.at, $0.transaction.id) < ($1.at, $1.transaction.id) }

@@ -45,9 +45,9 @@ extension ServerAPIEndpoints {
     private static func history(_ call: ServerCall) async throws -> API.NotificationHistoryResponse {
         let token = try call.single("paginationToken", else: .invalidPaginationToken)
         let request = try await call.body(as: API.NotificationHistoryRequest.self)
-        let order = try NotificationHistoryOrder(request, at: call.store.clock.now())
-        let tokens = PageTokens(subject: "\(call.store.summary.rootFingerprint) notifications \(order.text)")
-        var query = order.query
+        let validated = try NotificationHistoryQuery(request, at: call.store.clock.now())
+        let tokens = PageTokens(subject: "\(call.store.summary.rootFingerprint) notifications \(validated.text)")
+        var query = validated.query
         if let token {
             guard case .after(let position)? = tokens.place(of: token) else {
                 throw API.ErrorCode.invalidPaginationToken

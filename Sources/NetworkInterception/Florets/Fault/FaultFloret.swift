@@ -20,7 +20,7 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
         public var name: String
         /// The fault.
         public var fault: Fault
-        /// Selects the requests. A fault of the response selects again with the response and the original request.
+        /// Selects the requests. For a fault of the response, it also checks the response with the original request.
         public var selector: RecordSelector
         /// The probability, from 0 to 1.
         public var probability: Double
@@ -61,7 +61,7 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
     }
 
     private struct State {
-        var off: Set<Int> = []
+        var disabledRules: Set<Int> = []
         var requests: UInt64 = 0
         var counts: [Count]
         /// The active requests whose responses get a fault.
@@ -125,7 +125,7 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
         let (request, hit) = state.withLock { [rules, seed] state in
             state.requests += 1
             var hit: [Int] = []
-            for index in selected where !state.off.contains(index) {
+            for index in selected where !state.disabledRules.contains(index) {
                 let rule = rules[index]
                 state.counts[index].selected += 1
                 guard rule.requests?.contains(state.counts[index].selected) ?? true else { continue }
@@ -161,9 +161,9 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
         guard let awaited = state.withLock({ $0.awaited.removeValue(forKey: record.id) }) else { return record }
         var record = record
         for index in awaited.rules {
-            var asked = record
-            asked.designatedRequest = awaited.request
-            guard rules[index].selector.selects(asked) else { continue }
+            var withOriginalRequest = record
+            withOriginalRequest.designatedRequest = awaited.request
+            guard rules[index].selector.selects(withOriginalRequest) else { continue }
             guard case .success(let response)? = record.result,
                 let result = rules[index].fault.result(insteadOf: response, seed: seed, request: awaited.number)
             else { continue }
@@ -180,11 +180,11 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
 
 extension FaultFloret {
     public func view(_ interceptor: Interceptor) -> ViewDocument? {
-        let (off, counts, requests) = state.withLock { ($0.off, $0.counts, $0.requests) }
+        let (disabledRules, counts, requests) = state.withLock { ($0.disabledRules, $0.counts, $0.requests) }
         let rows: [ViewDocument.Row] = rules.enumerated().map { index, rule in
             .toggle(
                 id: "rule\(index)", label: "\(rule.name): \(counts[index].hit) of \(counts[index].selected) requests",
-                isOn: !off.contains(index), action: .init("fault.switch", values: ["rule": .number(index)]))
+                isOn: !disabledRules.contains(index), action: .init("fault.switch", values: ["rule": .number(index)]))
         }
         return ViewDocument(
             title: name,
@@ -202,7 +202,7 @@ extension FaultFloret {
         case "fault.switch":
             let index = try action.index("rule", below: rules.count)
             let isOn = try action.bool("rule\(index)")
-            state.withLock { if isOn { $0.off.remove(index) } else { $0.off.insert(index) } }
+            state.withLock { if isOn { $0.disabledRules.remove(index) } else { $0.disabledRules.insert(index) } }
         default: throw unknown(action)
         }
     }

@@ -67,7 +67,7 @@ extension InspectorPage {
 
     private static func flag(_ field: String, in request: HTTPRequest) async throws -> Bool {
         guard let flag = (try? await request.body.json(upTo: 1024))?[field]?.boolValue else {
-            throw HTTPProblem.invalid(field, "\(field) is true or false.")
+            throw HTTPProblem.invalid(field, "\(field) must be true or false.")
         }
         return flag
     }

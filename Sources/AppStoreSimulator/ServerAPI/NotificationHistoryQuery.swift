@@ -4,7 +4,7 @@ import Primitives
 import StoreModel
 
 /// The validated query of a notification history request.
-struct NotificationHistoryOrder: Sendable, Hashable {
+struct NotificationHistoryQuery: Sendable, Hashable {
     private(set) var query = NotificationQuery()
 
     /// The query as a string; equal for equal queries.
