@@ -13,7 +13,7 @@ import Primitives
 /// completely before it calls the handler.
 ///
 /// The handler receives the request target byte for byte; a target that is not UTF-8 is refused. In a header value,
-/// U+FFFD replaces bytes that are not UTF-8, so a value that identifies something must not contain it.
+/// U+FFFD replaces bytes that are not UTF-8, so a handler must refuse it in a value that identifies something.
 ///
 /// If a request violates a limit or a rule, the listener responds with a problem (RFC 9457) and does not call the
 /// handler. If the listener cannot parse a request at all, libmicrohttpd responds, in HTML and without
@@ -147,8 +147,8 @@ extension HTTPListener {
         /// The greatest number of bytes that the listener reads and discards of a body that is too long, so that the
         /// client reads the response 413.
         public var maximumDiscardedBytes = 64 << 20
-        /// The time until the headers are complete. It is measured from the start of the connection, or from the end of
-        /// `idleTimeout` on an idle connection.
+        /// The time until the headers are complete, from the start of the connection. A later request on the connection
+        /// has `idleTimeout` in addition.
         public var headerTimeout: Duration = .seconds(10)
         /// The time from the end of the headers to the end of the body.
         public var bodyTimeout: Duration = .seconds(30)

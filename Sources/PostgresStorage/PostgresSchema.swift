@@ -17,8 +17,8 @@ extension PostgresDatabase {
         return table == nil ? [] : try AppliedMigration.all(in: connection)
     }
 
-    /// Returns the differences between the tables and indexes of the database and those of `migrations`, in sentences:
-    /// manual changes. All of the migrations must be applied. Changes by steps of newer programs are not compared.
+    /// Returns manual changes of the schema: the differences between the database and `migrations`, one sentence each.
+    /// All of the migrations must be applied. If a newer program migrated the database, additions are not reported.
     ///
     /// Creates the tables in a separate schema, in a transaction that is rolled back. The role must be allowed to
     /// create schemas.

@@ -58,18 +58,18 @@ import Testing
                 .sorted { $0.left < $1.left }
             let (first, last) = (try #require(line.points.first), try #require(line.points.last))
             #expect(first.start == ends[0].right && last.end == ends[1].left)
-            #expect(ends[0].top...(ends[0].top + ends[0].height) ~= first.height)
-            #expect(ends[1].top...(ends[1].top + ends[1].height) ~= last.height)
+            #expect(ends[0].top...(ends[0].top + ends[0].height) ~= first.y)
+            #expect(ends[1].top...(ends[1].top + ends[1].height) ~= last.y)
             #expect(line.pointsLeft == (line.arrow.to == ends[0].plugin.id))
             for (here, next) in zip(line.points, line.points.dropFirst()) { #expect(here.end < next.start) }
             for bend in line.points {
                 let hit = layout.boxes.first {
-                    bend.start < $0.right && bend.end > $0.left && ($0.top...($0.top + $0.height)) ~= bend.height
+                    bend.start < $0.right && bend.end > $0.left && ($0.top...($0.top + $0.height)) ~= bend.y
                 }
                 #expect(hit == nil, "\(line.arrow) runs through \(hit?.plugin.name ?? "")")
             }
-            #expect(places.insert("\(first.start) \(first.height)").inserted, "two lines leave at one place")
-            #expect(places.insert("\(last.end) \(last.height)").inserted, "two lines arrive at one place")
+            #expect(places.insert("\(first.start) \(first.y)").inserted, "two lines leave at one place")
+            #expect(places.insert("\(last.end) \(last.y)").inserted, "two lines arrive at one place")
         }
     }
 

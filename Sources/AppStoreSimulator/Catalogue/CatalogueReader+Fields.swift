@@ -59,7 +59,7 @@ extension CatalogueReader {
             )
             return nil
         }
-        guard period.isSold else {
+        guard period.isSellable else {
             fail(
                 .badPeriod, "\(place.pointer)/\(name)",
                 "\(text) is too short or too long; write a period from a day to three years, such as P1M")
@@ -109,7 +109,7 @@ extension CatalogueReader {
 
 extension SubscriptionPeriod {
     /// Whether a catalogue can have this period: from a day to three years.
-    var isSold: Bool {
+    var isSellable: Bool {
         let start = Date(timeIntervalSince1970: 0)
         let end = end(from: start)
         return end >= SubscriptionPeriod.days(1).end(from: start) && end <= SubscriptionPeriod.years(3).end(from: start)

@@ -42,8 +42,8 @@ struct StoreRules: Sendable {
 
     static let quantities = 1...10
 
-    /// Sells the ordered product, or returns the reason why not. An order without a payment has no update about an owned
-    /// product or a refusal.
+    /// Sells the ordered product, or returns the reason why not. An order without a payment creates no update if the
+    /// product is owned already or the order is refused.
     mutating func sell(_ order: Order, _ existing: ExistingPurchases, at now: Date) -> Outcome {
         var changes: [StoreChange] = []
         let decision = decide(order, existing, at: now, &changes)

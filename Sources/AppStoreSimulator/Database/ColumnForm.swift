@@ -56,7 +56,7 @@ struct ColumnForm: Sendable {
         text.utf8.count == 3 && text.utf8.allSatisfy { (0x41...0x5A).contains($0) }
     }
     private static let period = ColumnForm(rule: "a period that is sold, such as P1M") { text in
-        SubscriptionPeriod(iso8601: text)?.isSold ?? false
+        SubscriptionPeriod(iso8601: text)?.isSellable ?? false
     }
     private static let kind = choice(
         [ProductType.consumable, .nonConsumable, .nonRenewingSubscription].map(\.rawValue))

@@ -54,7 +54,7 @@ extension SQLRow {
 
     func period(_ name: String) throws -> SubscriptionPeriod {
         let text: String = try self[name]
-        guard let period = SubscriptionPeriod(iso8601: text), period.isSold else {
+        guard let period = SubscriptionPeriod(iso8601: text), period.isSellable else {
             throw SQLError(.unexpectedValue, "The simulator database has an invalid period: \"\(text)\".")
         }
         return period
@@ -128,7 +128,7 @@ private struct OfferColumn: Codable {
             if let price {
                 try ColumnRange.check(price.milliunits, in: ColumnRange.price, as: "the price of an offer")
             }
-            guard period.isSold else {
+            guard period.isSellable else {
                 throw SQLError(
                     .unexpectedValue, "The simulator database has an invalid offer period: \(period.iso8601).")
             }

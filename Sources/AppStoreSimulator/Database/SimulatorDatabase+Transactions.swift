@@ -19,7 +19,7 @@ extension SimulatorDatabase {
 
     /// The transactions of an account, in the order of their purchase.
     ///
-    /// Throws `tooManyTransactions` for more than `limit`, before one is computed.
+    /// Throws `tooManyTransactions` for more than `limit`, before it computes them.
     func transactions(
         of account: Int64, at now: Date, limit: Int = SimulatedAppStore.transactionLimit
     ) throws -> [(TransactionRecord, SubscriptionState?)] {
@@ -33,7 +33,7 @@ extension SimulatorDatabase {
 
     /// The transactions that no device of the account has finished, in the order of their purchase.
     ///
-    /// Throws `tooManyTransactions` for more than `limit`, before one is computed.
+    /// Throws `tooManyTransactions` for more than `limit`, before it computes them.
     func unfinishedTransactions(
         of account: Int64, at now: Date, limit: Int = SimulatedAppStore.transactionLimit
     ) throws -> [(TransactionRecord, SubscriptionState?)] {

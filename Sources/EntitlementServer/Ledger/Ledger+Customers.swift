@@ -154,7 +154,7 @@ extension LedgerTransaction {
             INSERT INTO alias (app, environment, alias, customer, app_account_token, created_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6)
             """, names + [.text(alias.appAccountToken.wireText), .integer(now.milliseconds)])
-        bearers = [:]
+        tokenOwners = [:]
         locked.newTokens.remove(alias.appAccountToken)
         try move(from: alias, to: customer)
         try connection.perform(
@@ -257,7 +257,7 @@ extension LedgerTransaction {
             UPDATE customer SET id = ?4, app_account_token = ?5, erased_at = ?6
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, both + [.text(pseudonym.appAccountToken.wireText), .integer(now.milliseconds)])
-        bearers = [:]
+        tokenOwners = [:]
         try replaceTokens(of: names, by: pseudonym, in: stating)
         for original in alone { try keep(original, with: pseudonym) }
         try deleteTokens(tokens)
@@ -310,7 +310,7 @@ extension LedgerTransaction {
 
     /// Claims an erased purchase for the pseudonym, if the purchase belonged to the customer only by the deleted token.
     private mutating func keep(_ original: TransactionID, with pseudonym: CustomerID) throws {
-        guard try Set(attributed(original)) != Set(holders(of: original)) else { return }
+        guard try Set(computedHolders(of: original)) != Set(holders(of: original)) else { return }
         try connection.perform(
             """
             INSERT INTO claim (app, environment, original_transaction_id, customer, kind, claimed_at)

@@ -200,7 +200,7 @@ package struct LedgerReplay: Sendable {
         let transaction = try transaction(connection, row)
         report.purchases += 1
         let original = TransactionID(unchecked: try row["original_transaction_id"])
-        if Set(try transaction.holders(of: original)) != Set(try transaction.attributed(original)) {
+        if Set(try transaction.holders(of: original)) != Set(try transaction.computedHolders(of: original)) {
             report.add(
                 transaction.difference("purchase \(original)", "has other holders than its claims and tokens determine")
             )

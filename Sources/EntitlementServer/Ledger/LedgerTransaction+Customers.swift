@@ -28,7 +28,7 @@ extension LedgerTransaction {
         if let customer = nameState.customer {
             return connection.isConcurrent ? try lockedCustomer(named: name) : customer
         }
-        bearers = nameState.isTokenUsed ? [:] : [token: Attribution.TokenOwner(name)]
+        tokenOwners = nameState.isTokenUsed ? [:] : [token: Attribution.TokenOwner(name)]
         if isPresenting {
             newcomers[name] = token
         } else {
@@ -53,7 +53,7 @@ extension LedgerTransaction {
         guard newcomers[customer] != nil, heldByNewcomers[customer, default: []].isEmpty else { return false }
         newcomers[customer] = nil
         affected.remove(customer)
-        bearers = [:]
+        tokenOwners = [:]
         return true
     }
 
@@ -132,11 +132,11 @@ extension LedgerTransaction {
 
     /// Returns the customer that has a token. Reads the database once per token.
     mutating func customer(bearing token: UUID) throws -> Attribution.TokenOwner? {
-        if let cached = bearers[token] { return cached }
+        if let cached = tokenOwners[token] { return cached }
         try lock(tokens: [token])
         if locked.newTokens.contains(token), !newcomers.values.contains(token) { return nil }
         let tokenOwner = try tokenOwner(of: token)
-        bearers[token] = tokenOwner
+        tokenOwners[token] = tokenOwner
         return tokenOwner
     }
 

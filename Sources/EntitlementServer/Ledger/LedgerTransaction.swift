@@ -10,7 +10,7 @@ struct LedgerTransaction {
     let connection: any SQLConnection
     let ledgerID: LedgerID
     let rules: AppRules
-    /// The epoch of the rules; `nil` if the database is not shared.
+    /// The epoch of the rules, see `ActiveRules`; `nil` if the database is not shared.
     let epoch: Int64?
     let now: Date
     var affected: Set<CustomerID> = []
@@ -26,8 +26,8 @@ struct LedgerTransaction {
     private(set) var newPurchases: [TransactionID: [PresentedFact.Content]] = [:]
     /// All purchases of the new customers.
     private(set) var heldByNewcomers: [CustomerID: Set<TransactionID>] = [:]
-    /// A cache of the customers that have tokens, valid until the customers change.
-    var bearers: [UUID: Attribution.TokenOwner?] = [:]
+    /// A cache of the customers by token, valid until the customers change.
+    var tokenOwners: [UUID: Attribution.TokenOwner?] = [:]
     /// The precomputed values of the presenting customer.
     var precomputed: FirstPurchases?
     /// The locked rows; empty if transactions run one at a time.
@@ -94,16 +94,16 @@ struct LedgerTransaction {
     private mutating func insert(
         _ fact: PresentedFact, _ row: FactRow, of purchase: Purchase?, presentedBy claimant: Claimant?
     ) throws -> Bool {
-        // If transactions run one at a time, a query is cheaper than encrypting the source. Otherwise the insertion finds
-        // existing rows, because a query for a missing row conflicts with concurrent inserts. A purchase without a key is
-        // queried in any case, so that no key is created for an existing fact.
+        // If transactions run one at a time, looks for the fact first: a query is cheaper than encrypting the source. If
+        // they are concurrent, a query for a missing row would conflict with other inserts, so the insertion itself finds
+        // an existing fact. Without a key, always looks first, so that no key is created for an existing fact.
         if let purchase, !connection.isConcurrent || purchase.dataKey == nil {
             if let existing = try existingRow(row) {
                 try restoreToken(row, existing, presentedBy: claimant)
                 return false
             }
         }
-        let header = try number(ofHeaderOf: fact)
+        let header = try headerNumber(of: fact)
         let kept = try keptToken(of: row, in: purchase, presentedBy: claimant)
         let awaited = claimant.map { token(of: $0.presenter) } == row.token ? nil : kept
         let sealed = try seal(
@@ -135,9 +135,9 @@ struct LedgerTransaction {
 
     /// Returns the token that a new fact stores. If the source is not stored, only the presenter's own token is stored.
     ///
-    /// In purchases from before an erasure, the token of the erased customer is not stored, because the pseudonym would
-    /// get the purchase. If a transfer of the purchase exists, the pseudonym's token is stored instead, so that the
-    /// transfer remains valid.
+    /// The token of an erased customer is not stored for a purchase that is older than the erasure, because the customer's
+    /// pseudonym would get the purchase. If a transfer of the purchase exists, the pseudonym's token is stored instead, so
+    /// that the transfer remains valid.
     private func keptToken(
         of row: FactRow, in purchase: Purchase?, presentedBy claimant: Claimant?
     ) throws -> UUID? {
@@ -158,7 +158,7 @@ struct LedgerTransaction {
         return firstReceivedAt.map { $0 > erased.at.milliseconds } ?? true ? token : nil
     }
 
-    /// Returns the row of an existing fact, with its number and token.
+    /// Returns the row of an existing fact, with its `sequence` and token.
     private func existingRow(_ row: FactRow) throws -> SQLRow? {
         try connection.first(
             """
@@ -307,8 +307,8 @@ struct LedgerTransaction {
     /// Deletes the claims that a new one supersedes. Otherwise the claims would grow without limit when two customers
     /// present a purchase in turn, and each claim reads all others.
     ///
-    /// Transfers remain, and so does the last claim of each name that has the purchase's token. These claims bind the
-    /// purchase.
+    /// Keeps the claims that bind the purchase: transfers, and the last claim of each presenter that has the purchase's
+    /// token.
     private func deleteSupersededClaims(_ claimant: Claimant, on original: TransactionID) throws {
         guard !claimant.earlierClaims.isEmpty else { return }
         let token = try newestToken(of: original)
@@ -351,15 +351,15 @@ struct LedgerTransaction {
             """, values(.text(original.rawValue)))
     }
 
-    /// Returns the customers of a purchase by its claims and its newest token.
-    func attributed(_ original: TransactionID) throws -> [CustomerID] {
+    /// Computes the holders of a purchase from its claims and its newest token, without storing them.
+    func computedHolders(of original: TransactionID) throws -> [CustomerID] {
         let token = try newestToken(of: original)
         return Attribution.holders(
             token: token, claims: try claims(of: original).map(\.claim), tokenOwner: try token.flatMap(tokenOwner(of:)))
     }
 
-    /// Returns the token that a purchase waits for; `nil` if a claim of that token's customer or a transfer binds the
-    /// purchase, or if that customer was erased.
+    /// Returns the token of a purchase that a new customer with this token would get; `nil` if a transfer or a claim of
+    /// the token's customer binds the purchase, or if that customer was erased.
     func awaitedToken(of original: TransactionID) throws -> UUID? {
         guard let token = try newestToken(of: original) else { return nil }
         guard Attribution.bound(token: token, claims: try claims(of: original).map(\.claim), tokenOwner: nil) == nil,

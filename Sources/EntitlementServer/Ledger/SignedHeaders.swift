@@ -41,7 +41,7 @@ struct SignedHeaders: Sendable {
 
 extension LedgerTransaction {
     /// Returns the number of the header of a fact's source, if it has one, and stores a new header.
-    func number(ofHeaderOf fact: PresentedFact) throws -> Int64? {
+    func headerNumber(of fact: PresentedFact) throws -> Int64? {
         try fact.headerNumber ?? fact.header.map { try number(of: Array($0)) }
     }
 

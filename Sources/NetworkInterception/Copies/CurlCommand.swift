@@ -21,8 +21,8 @@ public struct CurlCommand: Sendable {
     /// The longest body in a command, in bytes. Systems limit the length of an argument.
     private static let maximumInlineBytes = 100_000
 
-    /// Creates the command for the designated request of a record. If a body was truncated, the command sends the recorded
-    /// bytes.
+    /// Creates the command for the request that was sent, `Record.designatedRequest`. If its body was truncated in the
+    /// record, the command sends the recorded bytes.
     ///
     /// - Parameter record: The record.
     public init(_ record: Record) {
@@ -72,8 +72,8 @@ public struct CurlCommand: Sendable {
     }
 
     /// Returns one word for a POSIX shell. A word with unsafe characters becomes the output of `printf`. Line ends are
-    /// unsafe, because a shell reads each line separately. An old shell may expand `!` in a line or cut a long line,
-    /// which can end the quotation.
+    /// unsafe: a shell reads a quotation of several lines line by line, and an old shell that expands `!` in one of them
+    /// or cuts a long one can end the quotation early.
     static func quoted(_ word: String) -> String {
         if word.unicodeScalars.contains(where: isUnsafe) {
             return "\"$(printf -- '\(word.unicodeScalars.map(printfEscaped).joined())')\""
@@ -87,7 +87,7 @@ public struct CurlCommand: Sendable {
         return isPlain ? word : "'\(word.replacing("'", with: "'\\''"))'"
     }
 
-    /// Returns a character as the first argument of `printf` needs it, in single quotation marks inside of double ones.
+    /// Returns a character, escaped for an argument of `printf` in single quotation marks inside of double ones.
     private static func printfEscaped(_ scalar: Unicode.Scalar) -> String {
         switch scalar {
         case "\n": "\\n"

@@ -20,8 +20,8 @@ extension SecretScanner {
     private static let maximumMissingEndTags = 16
     private static let afterTagName = ASCIISet.blank.union("/><\"'=&")
 
-    /// At `<`: scans an element with the name of a secret, such as `<pin>` or `<password value="…"/>`, and the element
-    /// after one whose text is the name of a secret.
+    /// At `<`: scans an element with the name of a secret, such as `<pin>` or `<password value="…"/>`, or an element that
+    /// contains such a name and the next element, as in `<key>pin</key><string>…</string>`.
     mutating func startTag() {
         let open = position
         position += 1
@@ -37,34 +37,34 @@ extension SecretScanner {
         if let secretTag, secretTag.close < open { self.secretTag = nil }
         if let secretTag, secretTag.name.isEmpty, secretTag.close == open {
             guard rules.isValueElement(text, name) else { return self.secretTag = nil }
-            self.secretTag = closed(name).map { SecretTag(name: name, close: $0, meaning: .everything) }
+            self.secretTag = closingBracket(of: name).map { SecretTag(name: name, close: $0, meaning: .everything) }
             return
         }
         let local = (text[name].lastIndex(of: UInt8(ascii: ":")).map { $0 + 1 } ?? name.lowerBound)..<name.upperBound
         let meaning = rules.meaning(of: text, local)
         let held = meaningInElement(local, at: open)
         if let held {
-            secretTag = closed(name).map { SecretTag(name: name, close: $0, meaning: held) }
+            secretTag = closingBracket(of: name).map { SecretTag(name: name, close: $0, meaning: held) }
         } else if meaning.contains(.member) {
-            secretTag = closed(name).map { SecretTag(name: name, close: $0, meaning: meaning) }
+            secretTag = closingBracket(of: name).map { SecretTag(name: name, close: $0, meaning: meaning) }
             if byte(name.upperBound) <= 0x20 {
                 named = SecretScope(
                     start: name.upperBound, limit: endOfStartTag(name), name: nil, tag: name, meaning: meaning)
             }
-        } else if rules.mayElementContainSecretName(text, local), let close = closed(name) {
-            elementThatNames(from: close + 1)
+        } else if rules.mayElementContainSecretName(text, local), let close = closingBracket(of: name) {
+            elementAfterSecretName(from: close + 1)
         }
     }
 
-    /// Counts an element at `open` in one such as `<pin>`. Returns the meaning of its text, or `nil` if it is not a
-    /// secret.
+    /// Counts the element at `open` if it is inside a secret element such as `<pin>`. Returns the meaning of its text, or
+    /// `nil` if the text is not a secret.
     private mutating func meaningInElement(_ name: Range<Int>, at open: Int) -> SecretMeaning? {
         guard let element = secretElement else { return nil }
         guard open < element.limit else {
             secretElement = nil
             return nil
         }
-        guard closed(name) != nil else { return nil }
+        guard closingBracket(of: name) != nil else { return nil }
         secretElement?.level += 1
         return element.level == 0 && rules.isValueInSecretObject(text, name) ? element.meaning : nil
     }
@@ -76,7 +76,7 @@ extension SecretScanner {
     }
 
     /// The position of the `>` of a start tag with this name, or `nil` if the element has no content.
-    private func closed(_ name: Range<Int>) -> Int? {
+    private func closingBracket(of name: Range<Int>) -> Int? {
         let limit = min(text.count, name.upperBound + 2048)
         var place = name.upperBound
         while place < limit, text[place] != UInt8(ascii: ">"), text[place] != UInt8(ascii: "<") { place += 1 }
@@ -101,7 +101,7 @@ extension SecretScanner {
     }
 
     /// Scans `<key>password</key><string>…</string>`.
-    private mutating func elementThatNames(from start: Int) {
+    private mutating func elementAfterSecretName(from start: Int) {
         let limit = min(text.count, start + Self.longestName)
         var end = start
         while end < limit, text[end] != UInt8(ascii: "<") { end += 1 }
@@ -144,8 +144,8 @@ extension SecretScanner {
         hide(start..<end)
     }
 
-    /// The end of an element's content. Decoded prose such as `login &lt;token&gt;` is not an element: if the same
-    /// start tag comes again before an end tag, returns `start`.
+    /// The end of an element's content, or `start` if this is not an element. In decoded text,
+    /// a placeholder as in `login &lt;token&gt;` looks like a tag: it is none if it comes again before an end tag.
     private mutating func endOfContent(of tag: SecretTag, from start: Int) -> Int {
         let name = Array(text[tag.name])
         if missingEndTags < Self.maximumMissingEndTags {
@@ -161,7 +161,7 @@ extension SecretScanner {
             }
             missingEndTags += 1
         }
-        // Cut, or not an element: `login <token> now`.
+        // No end tag: the document was truncated, or this is not an element, as in `login <token> now`.
         if !isUnescaped, byte(end(from: 0) { $0 > 0x20 && $0 < 0x80 }) == UInt8(ascii: "<") { return text.count }
         guard start == tag.close + 1 else { return start }
         let end = endOfLine(from: start) { "<\"'".utf8.contains($0) }

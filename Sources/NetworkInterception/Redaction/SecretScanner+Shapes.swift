@@ -23,14 +23,14 @@ extension SecretScanner {
             return encoded(atLeast: 64, withDots: false)
         }
         for shape in rules.shapes.shapes(beginningWith: first) where matches(shape.prefix, at: start) {
-            if begun(shape) { return }
+            if hideSecret(with: shape) { return }
         }
         if let end = scheme(at: start), credentials(after: start..<end, isWhole: false) { return }
         if let end = passwordWord(at: start), password(after: end) { return }
         position = max(position, start + 1)
     }
 
-    private mutating func begun(_ shape: SecretShape) -> Bool {
+    private mutating func hideSecret(with shape: SecretShape) -> Bool {
         let start = position
         let rest = start + shape.prefix.count
         guard !isMarked(rest) else {
@@ -74,25 +74,25 @@ extension SecretScanner {
 // MARK: - Credentials of HTTP
 
 extension SecretScanner {
-    /// The length of the text after a scheme that is checked.
-    private static let longestJudged = 512
+    /// The number of bytes after a scheme that are checked.
+    private static let longestChecked = 512
     private static let credential = ASCIISet.alphanumeric.union("-._~+/=")
 
     /// The end of an authentication scheme at `start`, such as `Bearer`.
     private func scheme(at start: Int) -> Int? {
-        for scheme in rules.shapes.schemes(beginningWith: byte(start)) where isScheme(scheme, at: start) {
+        for scheme in rules.shapes.schemes(beginningWith: byte(start)) where matchesWord(scheme, at: start) {
             return start + scheme.count
         }
         return nil
     }
 
-    private func isScheme(_ scheme: [UInt8], at start: Int) -> Bool {
-        guard start >= 0, start + scheme.count <= text.count, !byte(start + scheme.count).isAlphanumeric else {
+    private func matchesWord(_ word: [UInt8], at start: Int) -> Bool {
+        guard start >= 0, start + word.count <= text.count, !byte(start + word.count).isAlphanumeric else {
             return false
         }
-        return scheme.indices.allSatisfy { place in
+        return word.indices.allSatisfy { place in
             let byte = text[start + place]
-            return (byte.isASCIILetter ? byte | 0x20 : byte) == scheme[place]
+            return (byte.isASCIILetter ? byte | 0x20 : byte) == word[place]
         }
     }
 
@@ -104,15 +104,15 @@ extension SecretScanner {
         if let end = scheme(at: 0) { _ = credentials(after: 0..<end, isWhole: true) }
     }
 
-    /// Hides the credentials after a scheme, unless a sentence follows, or a parameter as in the challenge
-    /// `Bearer realm="…"`. With `isWhole`, only credentials are expected.
+    /// Hides the credentials after a scheme, but not words of a sentence or a parameter, as in the challenge
+    /// `Bearer realm="…"`. With `isWhole`, the text is a header's value.
     private mutating func credentials(after scheme: Range<Int>, isWhole: Bool) -> Bool {
         // A page sends a token with a WebSocket as `Sec-WebSocket-Protocol: bearer, …`.
         let isListed = isWhole && byte(scheme.upperBound) == UInt8(ascii: ",")
         var start = end(from: scheme.upperBound + (isListed ? 1 : 0)) { !$0.isBlank && $0 != UInt8(ascii: "+") }
         if matches("%20", at: start) { start += 3 }
         guard start > scheme.upperBound else { return false }
-        let word = text[start..<min(text.count, start + Self.longestJudged)].prefix { Self.credential.contains($0) }
+        let word = text[start..<min(text.count, start + Self.longestChecked)].prefix { Self.credential.contains($0) }
         if word.isEmpty || byte(word.endIndex) == UInt8(ascii: "\"") && isParameter(word) { return false }
         let letter = text[scheme.lowerBound] | 0x20
         let isSecret: Bool
@@ -132,8 +132,8 @@ extension SecretScanner {
 
     private static let longestParameter = 32
 
-    /// Whether the word is the name of a parameter with `=`, without random characters. Padded base64 has random
-    /// characters.
+    /// Whether the word is the name of a parameter with `=`. A word with random characters is base64 with padding
+    /// instead.
     private func isParameter(_ word: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         let name = word.dropLast()
         guard word.last == UInt8(ascii: "="), (1...Self.longestParameter).contains(name.count) else { return false }
@@ -147,7 +147,7 @@ extension SecretScanner {
 
     /// Whether the word is base64 of printable text with a colon.
     private func isUserAndPassword(_ word: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
-        guard word.count < Self.longestJudged else { return true }
+        guard word.count < Self.longestChecked else { return true }
         var padded = Array(word)
         while padded.last == UInt8(ascii: "=") { padded.removeLast() }
         while padded.count % 4 != 0 { padded.append(UInt8(ascii: "=")) }
@@ -169,13 +169,14 @@ extension SecretScanner {
 
     /// The end of the word at `start` that precedes a password in SQL and netrc.
     private func passwordWord(at start: Int) -> Int? {
-        for word in SecretShapes.passwordWords where isScheme(word, at: start) { return start + word.count }
-        return isScheme(SecretShapes.pluginWord, at: start) ? plugin(after: start + SecretShapes.pluginWord.count) : nil
+        for word in SecretShapes.passwordWords where matchesWord(word, at: start) { return start + word.count }
+        return matchesWord(SecretShapes.pluginWord, at: start)
+            ? authenticationPlugin(after: start + SecretShapes.pluginWord.count) : nil
     }
 
-    /// The end of `caching_sha2_password BY` after `IDENTIFIED WITH`. A plugin has quotation marks, a digit or an
-    /// underscore, unlike words of a sentence.
-    private func plugin(after end: Int) -> Int? {
+    /// The end of `caching_sha2_password BY` after `IDENTIFIED WITH`. The name of MySQL's authentication plugin
+    /// has quotation marks, a digit or an underscore, unlike words of a sentence.
+    private func authenticationPlugin(after end: Int) -> Int? {
         var start = self.end(from: end) { $0 > 0x20 }
         let quote = quote(startingAt: start)
         if let quote { start = quote.range.upperBound }
@@ -187,7 +188,7 @@ extension SecretScanner {
         }
         if let quote = self.quote(startingAt: end) { end = quote.range.upperBound }
         let by = self.end(from: end) { $0 > 0x20 }
-        return ["by", "as"].contains { isScheme(Array($0.utf8), at: by) } ? by + 2 : nil
+        return ["by", "as"].contains { matchesWord(Array($0.utf8), at: by) } ? by + 2 : nil
     }
 
     /// Hides `PASSWORD 'secret'` and `IDENTIFIED BY 'secret'` of SQL, and `login anna password secret` of netrc.
@@ -201,7 +202,8 @@ extension SecretScanner {
             hide(content)
             return true
         }
-        if isScheme(Array("for".utf8), at: start), isScheme(Array("set".utf8), at: before(position) { $0 <= 0x20 } - 3)
+        if matchesWord(Array("for".utf8), at: start),
+            matchesWord(Array("set".utf8), at: before(position) { $0 <= 0x20 } - 3)
         {
             return passwordOfUser(from: start)
         }
@@ -229,8 +231,9 @@ extension SecretScanner {
         let user = before(before(start) { $0 <= 0x20 }) { $0 > 0x20 }
         let word = before(user) { $0 <= 0x20 }
         let statement = before(before(word) { $0.isASCIILetter }) { $0 <= 0x20 }
-        guard user < start, word < user, isScheme(Array("user".utf8), at: word - 4) else { return false }
-        return isScheme(Array("create".utf8), at: statement - 6) || isScheme(Array("alter".utf8), at: statement - 5)
+        guard user < start, word < user, matchesWord(Array("user".utf8), at: word - 4) else { return false }
+        return matchesWord(Array("create".utf8), at: statement - 6)
+            || matchesWord(Array("alter".utf8), at: statement - 5)
     }
 
     private func before(_ place: Int, _ isPart: (UInt8) -> Bool) -> Int {
@@ -292,7 +295,7 @@ extension SecretScanner {
 // MARK: - Signed and encoded data
 
 extension SecretScanner {
-    /// Scans base64 of `{"`, the start of each part of a JWS, or of a DER sequence of more than 255 bytes, such as a
+    /// Scans base64 of a JSON object, such as a part of a JWS, or of a DER sequence of more than 255 bytes, such as a
     /// receipt or a private key.
     private mutating func encoded(atLeast least: Int, withDots: Bool) {
         let start = position
@@ -300,8 +303,8 @@ extension SecretScanner {
         if end - start >= least { hide(start..<end) } else { position = max(end, start + 1) }
     }
 
-    /// The end of base64 of either alphabet, also with the escapes of JSON and forms, and without dots over several
-    /// lines.
+    /// The end of base64 in either alphabet, also with the escapes of JSON and forms. Base64 without dots may have
+    /// several lines.
     private func endOfBase64(from start: Int, withDots: Bool) -> Int {
         var place = start
         while place < text.count {
@@ -392,8 +395,8 @@ extension SecretScanner {
 // MARK: - Payment cards
 
 extension SecretScanner {
-    /// At a digit: scans the number of a payment card, as one word or in groups. A longer number, a number with a
-    /// fraction and the number of an id are none.
+    /// At a digit: scans the number of a payment card, as one word or in groups. Ignores a longer number, a number with a
+    /// fraction and an id.
     private mutating func card() {
         let start = position
         var digits: [UInt8] = []

@@ -16,21 +16,21 @@ struct PolicyReview {
         warnings = candidates.map(Self.ignoredRequests)
         findConflicts(candidates, members)
         if !allowsMissingPlugins {
-            let available = IncomingMessages(members + candidates)
+            let available = AvailableMessages(members + candidates)
             for (index, candidate) in candidates.enumerated() {
                 errors[index] += Self.gaps(in: candidate, available, isPartialSet: false)
             }
         }
     }
 
-    /// Returns the problems between running plugins: messages without a receiver or publisher, and in a complete set
-    /// events without a subscriber.
+    /// Returns the problems between running plugins: messages without a receiver or publisher and, if the set is
+    /// complete, events without a subscriber.
     static func gaps(among policies: [Policy], isPartialSet: Bool) -> [Hub.Finding] {
         gapsOfEach(policies, isPartialSet: isPartialSet).flatMap { $0 }
     }
 
     static func gapsOfEach(_ policies: [Policy], isPartialSet: Bool) -> [[Hub.Finding]] {
-        let available = IncomingMessages(policies)
+        let available = AvailableMessages(policies)
         let wanted = Set(policies.flatMap { $0.outgoing(.event) })
         return policies.map { policy in
             gaps(in: policy, available, isPartialSet: true)
@@ -113,7 +113,7 @@ struct PolicyReview {
     }
 
     private static func gaps(
-        in policy: Policy, _ available: IncomingMessages, isPartialSet: Bool
+        in policy: Policy, _ available: AvailableMessages, isPartialSet: Bool
     ) -> [Hub.Finding] {
         MessageKind.allCases.flatMap { kind in
             policy.outgoing(kind).unique.filter { !available.has($0, kind) }.map { message in
@@ -131,7 +131,7 @@ struct PolicyReview {
     }
 
     /// The messages that a set of policies receives or publishes.
-    private struct IncomingMessages {
+    private struct AvailableMessages {
         private var messages: [MessageKind: Set<String>] = [:]
 
         init(_ policies: [Policy]) {

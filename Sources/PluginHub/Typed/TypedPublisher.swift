@@ -1,4 +1,4 @@
-/// An output of an event as the type of the event.
+/// An output of an event, decoded to the type of the event.
 ///
 ///     for await info in try hub.events(InfoChanged.self, as: self) {
 ///         switch info.result {

@@ -62,8 +62,8 @@ extension SQLError {
     }
 }
 
-/// Files that SQLite found damaged. Their log is not copied into the file any more: it may have data that the file has
-/// lost, such as after a truncation.
+/// Files that SQLite found damaged. Their write-ahead log is no longer copied into the file and remains beside it,
+/// because it may have data that the file has lost, for example after a truncation.
 enum DamagedFiles {
     private static let paths = Locked<Set<String>>([])
 

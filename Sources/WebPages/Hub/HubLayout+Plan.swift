@@ -13,7 +13,6 @@ extension HubLayout {
             /// The left end of the stubs beside the column.
             let stubsBegin: Double
             var right: Double { left + width }
-            var outerRight: Double { captionsEnd }
         }
 
         let graph: HubGraph
@@ -84,7 +83,7 @@ extension HubLayout {
 }
 
 extension HubLayout.Plan {
-    // MARK: - Heights
+    // MARK: - Vertical positions
 
     /// Moves every slot towards the middle of its neighbours, within the order of its column.
     mutating func computePositions() {
@@ -103,8 +102,8 @@ extension HubLayout.Plan {
                 for slot in layer {
                     guard let sides = neighbours[slot] else { continue }
                     let near = sweep > 9 ? sides.left + sides.right : goesRight ? sides.left : sides.right
-                    let heights = near.compactMap { centre[$0] }
-                    if !heights.isEmpty { targets[slot] = heights.reduce(0, +) / Double(heights.count) }
+                    let centres = near.compactMap { centre[$0] }
+                    if !centres.isEmpty { targets[slot] = centres.reduce(0, +) / Double(centres.count) }
                 }
                 place(layer, targets: targets)
             }
@@ -170,13 +169,13 @@ extension HubLayout.Plan {
             var width = 128.0
             for case .plugin(let plugin) in layer {
                 let name = HubLayout.shortened(graph.plugins[plugin].label, to: 26)
-                width = max(width, Double(HubLayout.columns(name)) * 8.6 + 40)
+                width = max(width, Double(HubLayout.textColumns(name)) * 8.6 + 40)
                 let ends = looseEnds(plugin)
                 let shared = (rightRoutes[plugin] ?? []).flatMap { bundles[$0] ?? [] }
                 captions = (shared.map { HubLayout.captionWidth($0) + 24 } + [captions]).max() ?? 0
-                let short = HubLayout.stubLength + 12
-                captions = (ends.right.map { HubLayout.captionWidth($0) + short } + [captions]).max() ?? 0
-                stubs = (ends.left.map { HubLayout.captionWidth($0) + short } + [stubs]).max() ?? 0
+                let stubWidth = HubLayout.stubLength + 12
+                captions = (ends.right.map { HubLayout.captionWidth($0) + stubWidth } + [captions]).max() ?? 0
+                stubs = (ends.left.map { HubLayout.captionWidth($0) + stubWidth } + [stubs]).max() ?? 0
             }
             let left = edge + (columns.isEmpty ? 0 : Self.bendWidth) + max(stubs, columns.isEmpty ? 0 : 16)
             let column = Column(
@@ -208,7 +207,7 @@ extension HubLayout.Plan {
     }
 
     /// The vertical position of each port on one side of a plugin.
-    private func heights(of plugin: HubGraph.Plugin.ID, onRight isRight: Bool) -> [Port: Double] {
+    private func portPositions(of plugin: HubGraph.Plugin.ID, onRight isRight: Bool) -> [Port: Double] {
         let ports = ports(of: plugin, onRight: isRight)
         let middle = centre[.plugin(plugin)] ?? 0
         return Dictionary(
@@ -218,8 +217,8 @@ extension HubLayout.Plan {
     }
 
     func lines(_ columns: [Column]) -> [HubLayout.Line] {
-        let rightHeights = graph.plugins.map { heights(of: $0.id, onRight: true) }
-        let leftHeights = graph.plugins.map { heights(of: $0.id, onRight: false) }
+        let rightPositions = graph.plugins.map { portPositions(of: $0.id, onRight: true) }
+        let leftPositions = graph.plugins.map { portPositions(of: $0.id, onRight: false) }
         return order.routes.flatMap { route in
             (bundles[route.pair] ?? []).enumerated().map { index, arrow in
                 let port = Port.shared(route.pair, index)
@@ -228,21 +227,21 @@ extension HubLayout.Plan {
                     let column = columns[layerOf[slot] ?? 0]
                     switch slot {
                     case .plugin(route.pair.left):
-                        let height = rightHeights[route.pair.left][port] ?? 0
-                        return HubLayout.Bend(start: column.right, end: column.captionsEnd, height: height)
+                        let y = rightPositions[route.pair.left][port] ?? 0
+                        return HubLayout.Bend(start: column.right, end: column.captionsEnd, y: y)
                     case .plugin:
-                        let height = leftHeights[route.pair.right][port] ?? 0
-                        return HubLayout.Bend(start: column.stubsBegin, end: column.left, height: height)
+                        let y = leftPositions[route.pair.right][port] ?? 0
+                        return HubLayout.Bend(start: column.stubsBegin, end: column.left, y: y)
                     case .passage:
-                        let height = (centre[slot] ?? 0) + (Double(index) - (count - 1) / 2) * HubLayout.portDistance
-                        return HubLayout.Bend(start: column.stubsBegin, end: column.captionsEnd, height: height)
+                        let y = (centre[slot] ?? 0) + (Double(index) - (count - 1) / 2) * HubLayout.portDistance
+                        return HubLayout.Bend(start: column.stubsBegin, end: column.captionsEnd, y: y)
                     }
                 }
                 let first = bends[0]
                 return HubLayout.Line(
                     arrow: arrow, points: bends, pointsLeft: arrow.to == route.pair.left,
                     label: HubLayout.Label(
-                        text: HubLayout.caption(arrow), x: first.start + 15, y: first.height - 5, endsHere: false))
+                        text: HubLayout.caption(arrow), x: first.start + 15, y: first.y - 5, endsHere: false))
             }
         }
     }
@@ -250,11 +249,11 @@ extension HubLayout.Plan {
     func stubs(_ boxes: [HubLayout.Box]) -> [HubLayout.Stub] {
         graph.plugins.flatMap { plugin -> [HubLayout.Stub] in
             [true, false].flatMap { isRight -> [HubLayout.Stub] in
-                let heights = heights(of: plugin.id, onRight: isRight)
+                let positions = portPositions(of: plugin.id, onRight: isRight)
                 let ends = looseEnds(plugin.id)
                 return (isRight ? ends.right : ends.left).map { arrow in
                     let x = isRight ? boxes[plugin.id].right : boxes[plugin.id].left
-                    let y = heights[.loose(arrow)] ?? 0
+                    let y = positions[.loose(arrow)] ?? 0
                     let away = HubLayout.stubLength + 10
                     return HubLayout.Stub(
                         arrow: arrow, plugin: plugin.id, shape: arrow.from == arrow.to ? .loop : .open, x: x, y: y,

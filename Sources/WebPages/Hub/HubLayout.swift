@@ -24,7 +24,7 @@ struct HubLayout {
 
     /// A horizontal part of a line, from `start` to `end`.
     struct Bend {
-        let start, end, height: Double
+        let start, end, y: Double
     }
 
     /// A short line for an arrow that does not reach another box.
@@ -70,7 +70,7 @@ extension HubLayout {
         }
         lines = plan.lines(columns)
         stubs = plan.stubs(boxes)
-        width = (columns.last?.outerRight ?? 0) + 8
+        width = (columns.last?.captionsEnd ?? 0) + 8
         height = plan.totalHeight
     }
 
@@ -85,7 +85,9 @@ extension HubLayout {
     }
 
     /// The width in columns of a fixed-width font. Characters other than Latin, Greek and Cyrillic take two columns.
-    static func columns(_ text: String) -> Int { text.unicodeScalars.reduce(0) { $0 + ($1.value > 0x1100 ? 2 : 1) } }
+    static func textColumns(_ text: String) -> Int {
+        text.unicodeScalars.reduce(0) { $0 + ($1.value > 0x1100 ? 2 : 1) }
+    }
 
-    static func captionWidth(_ arrow: HubGraph.Arrow) -> Double { Double(columns(caption(arrow))) * 6.7 }
+    static func captionWidth(_ arrow: HubGraph.Arrow) -> Double { Double(textColumns(caption(arrow))) * 6.7 }
 }

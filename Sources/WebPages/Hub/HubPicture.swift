@@ -37,15 +37,15 @@ struct HubPicture {
         guard let first = line.points.first, let last = line.points.last else { return "" }
         let start = first.start + (line.pointsLeft ? 8 : 0)
         let end = last.end - (line.pointsLeft ? 0 : 8)
-        var path: HTML = "M\(start) \(first.height)"
+        var path: HTML = "M\(start) \(first.y)"
         for (here, next) in zip(line.points, line.points.dropFirst()) {
             let bend = (next.start - here.end) / 2
             path +=
-                "H\(here.end)C\(here.end + bend) \(here.height) \(next.start - bend) \(next.height) \(next.start) \(next.height)"
+                "H\(here.end)C\(here.end + bend) \(here.y) \(next.start - bend) \(next.y) \(next.start) \(next.y)"
         }
         path += "H\(end)"
-        let from = line.pointsLeft ? (last.end, last.height) : (first.start, first.height)
-        let to = line.pointsLeft ? (first.start, first.height) : (last.end, last.height)
+        let from = line.pointsLeft ? (last.end, last.y) : (first.start, first.y)
+        let to = line.pointsLeft ? (first.start, first.y) : (last.end, last.y)
         return """
             \(opening(line.arrow, isOpen: false))<path class="hit"\(Self.pathData(path))/><path class="stroke"\(Self.pathData(path))/>\
             \(Self.head(x: to.0, y: to.1, pointsLeft: line.pointsLeft))\(Self.origin(line.arrow.kind, x: from.0 + (line.pointsLeft ? -4 : 4), y: from.1))\

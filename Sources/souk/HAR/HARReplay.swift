@@ -96,11 +96,13 @@ extension HARReplay {
                 throw Misuse(
                     "the request \(number) goes to \(host), not to this machine; name the server with --to URL")
             }
-            let own = ["Host", "Content-Length", "Connection", "Transfer-Encoding", "Accept-Encoding", "Expect"]
+            let transportHeaders = [
+                "Host", "Content-Length", "Connection", "Transfer-Encoding", "Accept-Encoding", "Expect",
+            ]
             request.headers = HTTPHeaders(
                 recorded.headers.fields.filter { field in
                     !Redaction.marks(field.value)
-                        && !own.contains { $0.lowercased() == field.name.lowercased() }
+                        && !transportHeaders.contains { $0.lowercased() == field.name.lowercased() }
                 })
             for field in headers { request.headers[field.name] = field.value }
             request.timeout = timeout

@@ -17,11 +17,11 @@ struct ServePlan {
     private let file: ServeFile
 
     /// Flags override the environment, which overrides the file. Settings of one app in the file override all of them.
-    init(_ typed: Arguments, environment: [String: String]) throws {
+    init(_ flags: Arguments, environment: [String: String]) throws {
         let fromEnvironment = ServeOptions.values(in: environment)
-        let path = typed.text("config") ?? environment[ServeOptions.variable(of: ServeOptions.config)]
+        let path = flags.text("config") ?? environment[ServeOptions.variable(of: ServeOptions.config)]
         file = try path.map(ServeFile.init) ?? ServeFile()
-        let arguments = typed.filled(with: fromEnvironment).filled(with: file.values)
+        let arguments = flags.filled(with: fromEnvironment).filled(with: file.values)
         self.arguments = arguments
 
         let named = try arguments.texts("environment").map { text in
@@ -29,16 +29,16 @@ struct ServePlan {
         }
         let environments = named.isEmpty ? [.production, .sandbox] : named
         self.environments = environments
-        let particular = file.apps
+        let appsInFile = file.apps
         let bundles = try arguments.texts("bundle-id").map {
             try Arguments.identifier($0, called: "--bundle-id") as BundleID
         }
-        let others = bundles.filter { bundle in !particular.contains { $0.bundleID == bundle } }
-        guard arguments.text("app-apple-id") == nil || bundles.count + particular.count <= 1 else {
+        let others = bundles.filter { bundle in !appsInFile.contains { $0.bundleID == bundle } }
+        guard arguments.text("app-apple-id") == nil || bundles.count + appsInFile.count <= 1 else {
             throw Misuse("--app-apple-id is for one app: give one --bundle-id with it, or set it in apps of the file")
         }
         apps =
-            try particular.map { entry in
+            try appsInFile.map { entry in
                 try Self.app(entry.bundleID, arguments.replacing(with: entry.values), in: environments)
             } + others.map { try Self.app($0, arguments, in: environments) }
         guard !apps.isEmpty else { throw Misuse("souk serve needs --bundle-id") }
