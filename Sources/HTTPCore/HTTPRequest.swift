@@ -47,7 +47,7 @@ public struct HTTPRequest: Sendable {
         self.timeout = timeout
     }
 
-    /// A request method (RFC 9110 section 9). Methods are compared with case.
+    /// A request method (RFC 9110 section 9). Methods are case-sensitive.
     public struct Method: RawRepresentable, Hashable, Sendable, ExpressibleByStringLiteral, CustomStringConvertible {
         /// The method as it is written in the request.
         public let rawValue: String

@@ -13,7 +13,7 @@ public enum RFC3339 {
     /// Returns the string of an instant, such as `2026-11-20T14:40:00Z`. It contains milliseconds only if they are not
     /// zero.
     ///
-    /// - Parameter date: The instant. If the format cannot express it, the nearest instant is used that it can.
+    /// - Parameter date: The instant. If the format cannot express it, the nearest one in the format's range is used.
     /// - Returns: The string.
     public static func string(from date: Date) -> String {
         let rounded = (date.timeIntervalSince1970 * 1000).rounded()

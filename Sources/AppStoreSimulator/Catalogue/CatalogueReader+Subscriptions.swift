@@ -87,8 +87,8 @@ extension CatalogueReader {
 
     // MARK: - Offers
 
-    /// Reads the introductory offers. Version 5 has a list, with one offer for each billing plan, beside the older
-    /// single field.
+    /// Reads the introductory offers. Version 5 of the format has a list, with one offer for each billing plan, beside
+    /// the older single field.
     private mutating func introductoryOffers(_ place: JSONPlace) -> [CatalogueOffer] {
         var plans: Set<BillingPlan.Kind> = []
         let listed = list(place, "introductoryOffers").compactMap { entry -> CatalogueOffer? in
@@ -252,7 +252,7 @@ extension CatalogueReader {
             if kind == .upFront, isEnabled, let full, price != full {
                 warn(
                     .planPrice, "\(entry.pointer)/displayPrice",
-                    "paid up front the product costs \(price.amount) here and \(full.amount) above, at which it is sold"
+                    "the up-front price is \(price.amount), but the product is sold at its displayPrice, \(full.amount)"
                 )
             }
             return BillingPlan(

@@ -4,10 +4,10 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// The valid form of the strings in a column of an imported state.
+/// The valid form of the strings in a column of an imported simulator database.
 ///
-/// Another string is refused before the commit. Otherwise the store would answer with names that its API does not
-/// allow, or would not open after a restart.
+/// A string without this form is refused before the commit. Otherwise the store would answer with names that its API
+/// does not allow, or would not open after a restart.
 struct ColumnForm: Sendable {
     /// The words after "should have" in an error message about a string that `accepts` refuses.
     let rule: String
@@ -27,7 +27,7 @@ struct ColumnForm: Sendable {
     private static let longest = 1 << 20
 
     private static let product = name(of: ProductID.self)
-    /// The form of a name without a type of its own.
+    /// The form of a name that has no type of its own: the default rule of `Identifier`.
     private static let word = name(of: PaymentID.self)
     private static let text = ColumnForm(rule: "at most \(longest) bytes and no U+0000") { text in
         text.utf8.count <= longest && !text.utf8.contains(0)
@@ -52,7 +52,7 @@ struct ColumnForm: Sendable {
     private static let digits = ColumnForm(rule: "1 to 20 digits") { text in
         (1...20).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
-    private static let country = ColumnForm(rule: "three capitals") { text in
+    private static let country = ColumnForm(rule: "three capital letters") { text in
         text.utf8.count == 3 && text.utf8.allSatisfy { (0x41...0x5A).contains($0) }
     }
     private static let period = ColumnForm(rule: "a period that is sold, such as P1M") { text in
@@ -61,7 +61,9 @@ struct ColumnForm: Sendable {
     private static let kind = choice(
         [ProductType.consumable, .nonConsumable, .nonRenewingSubscription].map(\.rawValue))
     /// The form of a condition's name: `gracePeriod`, or for example `withdrawn` and a product.
-    private static let condition = ColumnForm(rule: "a condition, and the product where it is one product's") { text in
+    private static let condition = ColumnForm(
+        rule: "a condition's name, followed by a product id if the condition is for one product"
+    ) { text in
         switch text.firstIndex(of: " ") {
         case let space?: ProductID.isValid(String(text[text.index(after: space)...]))
         case nil: PaymentID.isValid(text)

@@ -90,7 +90,7 @@ extension Scenario.Report: CustomStringConvertible {
 }
 
 extension Scenario.Report.Difference {
-    /// The maximum number of lines. Longer differences lose the lines without a difference, then the last ones.
+    /// The maximum number of lines. A longer difference is shown without its equal lines, and cut after this number.
     private static let limit = 60
 
     var text: [String] {

@@ -84,8 +84,8 @@ struct PromotionRoutes: Sendable {
                         code: code, for: customer, grantID: makeGrantID(), as: idempotency, respond: KeptAnswer.ok)
                 } catch Ledger.PromotionRefusal.unknown {
                     throw Refusal.unknownCode
-                } catch Ledger.PromotionRefusal.over {
-                    throw Refusal.codeOver
+                } catch Ledger.PromotionRefusal.notRedeemable {
+                    throw Refusal.codeNotRedeemable
                 }
             }
         }
@@ -138,7 +138,7 @@ extension Refusal {
             status: 404, code: "unknown_code", title: "Unknown code",
             detail: "There is no promotion with this code.", field: "code"))
 
-    fileprivate static let codeOver = Refusal(
+    fileprivate static let codeNotRedeemable = Refusal(
         HTTPProblem(
             status: 409, code: "code_not_redeemable", title: "Code not redeemable",
             detail: "The promotion has expired, or its code was redeemed as often as allowed.", field: "code"))

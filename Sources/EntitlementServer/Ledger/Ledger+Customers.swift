@@ -30,7 +30,7 @@ extension Ledger {
         }
     }
 
-    /// Moves a purchase to another customer, independent of past and future claims. Returns the receiver's answer.
+    /// Moves a purchase to another customer. No earlier or later claim changes that. Returns the receiver's answer.
     ///
     /// Throws `CustomerRefusal.unknownPurchase`, and `erased` for a pseudonym.
     func transfer(
@@ -52,35 +52,34 @@ extension Ledger {
         }
     }
 
-    /// Erases a customer: deletes the keys of its purchases' sources, and replaces all its names by `pseudonym`.
-    /// Returns `nil` for an unknown customer, whose stored answers are deleted too.
+    /// Erases a customer: deletes the encryption keys of its purchases' sources, and replaces all its names by
+    /// `pseudonym`. Returns `nil` for an unknown customer, whose stored responses to requests are deleted too.
     ///
-    /// Afterwards the database files no longer contain the names, or `purge` removes them once no reader uses an older
-    /// snapshot.
+    /// Then removes the names from the database files. While a reader uses an older snapshot, a later `purge` does it.
     func erase(_ key: CustomerKey, leaving pseudonym: CustomerID) async throws -> ErasedCustomer? {
         // Registers a customer of which only a purchase is known, so that it can be erased.
         _ = try await answer(key)
         // Read before the write, because the query is slow and would delay other writes.
-        let stating = try database.read { connection -> Set<TransactionID> in
+        let withTokens = try database.read { connection -> Set<TransactionID> in
             let transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
             guard try transaction.isKnown(customer), try !transaction.isErased(customer) else { return [] }
-            return try transaction.purchasesStating(tokensOf: [customer] + transaction.aliases(of: customer))
+            return try transaction.purchases(withTokensOf: [customer] + transaction.aliases(of: customer))
         }
-        let (erased, deletedKeys) = try await write { connection, outcome -> (ErasedCustomer?, Int) in
+        let (erased, deletedAnswers) = try await write { connection, outcome -> (ErasedCustomer?, Int) in
             var transaction = transaction(connection, on: key.ledgerID)
-            try transaction.lock(holdingsOf: [key.customer], and: stating)
+            try transaction.lock(holdingsOf: [key.customer], and: withTokens)
             let customer = try transaction.lockedCustomer(named: key.customer)
             guard try transaction.isKnown(customer) else {
                 try transaction.deleteUnused()
                 return (nil, try IdempotentRequest.delete(key.customer, of: key.ledgerID, connection))
             }
             guard try !transaction.isErased(customer) else { return (nil, 0) }
-            let count = try transaction.erase(customer, leaving: pseudonym, stating: stating)
+            let count = try transaction.erase(customer, leaving: pseudonym, withTokens: withTokens)
             try computeAnswers(transaction, including: nil, &outcome)
             return (ErasedCustomer(pseudonym: pseudonym, erasedPurchases: count), 0)
         }
-        guard erased != nil || deletedKeys > 0 else { return nil }
+        guard erased != nil || deletedAnswers > 0 else { return nil }
         needsPurge.withLock { $0 = true }
         try? await purge()
         return erased
@@ -196,14 +195,14 @@ extension LedgerTransaction {
             """, values(.text(customer.rawValue))) != nil
     }
 
-    /// Erases a customer. Returns the number of purchases whose keys were deleted.
+    /// Erases a customer. Returns the number of purchases whose encryption keys were deleted.
     ///
-    /// - Parameter stating: The result of `purchasesStating(tokensOf:)`; `nil` computes it here.
+    /// - Parameter withTokens: The result of `purchases(withTokensOf:)`; `nil` computes it here.
     mutating func erase(
-        _ customer: CustomerID, leaving pseudonym: CustomerID, stating: Set<TransactionID>? = nil
+        _ customer: CustomerID, leaving pseudonym: CustomerID, withTokens: Set<TransactionID>? = nil
     ) throws -> Int {
         let names = [customer] + (try aliases(of: customer))
-        let stating = try stating ?? purchasesStating(tokensOf: names)
+        let withTokens = try withTokens ?? purchases(withTokensOf: names)
         let purchases = try connection.query(
             "SELECT original_transaction_id FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3",
             values(.text(customer.rawValue))
@@ -258,7 +257,7 @@ extension LedgerTransaction {
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, both + [.text(pseudonym.appAccountToken.wireText), .integer(now.milliseconds)])
         tokenOwners = [:]
-        try replaceTokens(of: names, by: pseudonym, in: stating)
+        try replaceTokens(of: names, by: pseudonym, in: withTokens)
         for original in alone { try keep(original, with: pseudonym) }
         try deleteTokens(tokens)
         try keepErasure(of: names, leaving: pseudonym)
@@ -269,10 +268,10 @@ extension LedgerTransaction {
         return alone.count
     }
 
-    /// Returns the purchases with a fact that states the token of one of these names, whichever customer has them.
+    /// Returns the purchases that have a fact with the app account token of one of these names, of all customers.
     ///
-    /// Reads all facts. Their tokens have no index, which each new fact would update, because erasures are rare.
-    fileprivate func purchasesStating(tokensOf names: [CustomerID]) throws -> Set<TransactionID> {
+    /// Reads all facts. Erasures are rare, and an index on the tokens would have to be updated with each new fact.
+    fileprivate func purchases(withTokensOf names: [CustomerID]) throws -> Set<TransactionID> {
         let tokens = names.map { SQLValue.text($0.appAccountToken.wireText) }
         let places = tokens.indices.map { "?\($0 + 3)" }.joined(separator: ", ")
         // The order and form of the conditions keep SQLite from looking up each row through an index.
@@ -388,11 +387,11 @@ extension LedgerTransaction {
             + [
                 "original_transaction_id = ?5", "order_id = ?5",
                 "transaction_id = ?5 AND fact.transaction_id <> fact.original_transaction_id",
-            ].flatMap { isNamed in
+            ].flatMap { condition in
                 try ids(
                     """
                     SELECT DISTINCT holder.customer AS id FROM fact CROSS JOIN holder
-                    WHERE fact.app = ?1 AND fact.environment = ?2 AND fact.\(isNamed) AND holder.app = ?1
+                    WHERE fact.app = ?1 AND fact.environment = ?2 AND fact.\(condition) AND holder.app = ?1
                         AND holder.environment = ?2
                         AND holder.original_transaction_id = fact.original_transaction_id AND holder.customer > ?3
                     ORDER BY holder.customer LIMIT ?4

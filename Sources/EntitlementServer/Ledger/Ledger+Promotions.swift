@@ -8,7 +8,7 @@ extension Ledger {
     enum PromotionRefusal: Error {
         case unknown
         /// The code has expired, or was redeemed as often as allowed.
-        case over
+        case notRedeemable
         /// Another promotion has this code, perhaps a withdrawn one.
         case taken
     }
@@ -92,16 +92,16 @@ extension LedgerTransaction {
             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (app, environment, customer, code) DO NOTHING
             """, values(.text(customer.rawValue), .text(code), .text(grantID), .integer(now.milliseconds)))
         guard isFirst > 0 else { return }
-        if let end = promotion.redeemableUntil, now >= end { throw Ledger.PromotionRefusal.over }
+        if let end = promotion.redeemableUntil, now >= end { throw Ledger.PromotionRefusal.notRedeemable }
         let until = promotion.lasts?.end(from: now) ?? promotion.until
-        if let until, until <= now { throw Ledger.PromotionRefusal.over }
+        if let until, until <= now { throw Ledger.PromotionRefusal.notRedeemable }
         let counted = try connection.execute(
             """
             UPDATE promotion SET redemptions = redemptions + 1
             WHERE app = ?1 AND environment = ?2 AND code = ?3 AND withdrawn_at IS NULL
                 AND (redemption_limit IS NULL OR redemptions < redemption_limit)
             """, values(.text(code)))
-        guard counted > 0 else { throw Ledger.PromotionRefusal.over }
+        guard counted > 0 else { throw Ledger.PromotionRefusal.notRedeemable }
         try add(
             Grant(id: grantID, feature: promotion.feature, from: now, until: until, reason: "code \(code)"),
             to: customer)

@@ -19,7 +19,8 @@ public struct ListedProduct: Sendable, Equatable {
     public var discountedProducts: [ProductID]
     /// For a discount, the product at full price.
     public var fullPriceProduct: ProductID?
-    /// The same product at other prices, one of which is sold in its place: the part of their ids after `.Variant.`.
+    /// The variants: the same product at other prices, one of which is sold in its place. Each is the part of the
+    /// variant's id after `.Variant.`.
     public var variants: [String]
     /// For a variant, its base product.
     public var baseProduct: ProductID?

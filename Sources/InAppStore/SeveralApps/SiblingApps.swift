@@ -21,7 +21,7 @@ struct SiblingApps: Sendable {
     /// Reads the information of the other apps, with only those subscriptions that count in several apps. If an app's
     /// information cannot be read, reports that, and uses the information in `known`.
     func infos(
-        insteadOf known: [BundleID: SharedUserInfo], reportingTo events: EventBroadcaster<StoreEvent>
+        fallback known: [BundleID: SharedUserInfo], reportingTo events: EventBroadcaster<StoreEvent>
     ) -> [BundleID: SharedUserInfo] {
         guard classifier != nil else { return [:] }
         return others.reduce(into: [:]) { infos, other in

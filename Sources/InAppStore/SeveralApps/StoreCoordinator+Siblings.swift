@@ -13,7 +13,7 @@ extension StoreCoordinator {
     /// Reads the subscriptions that the sibling apps share.
     func readSiblings() {
         guard let siblings else { return }
-        let shared = siblings.infos(insteadOf: state.siblings, reportingTo: events)
+        let shared = siblings.infos(fallback: state.siblings, reportingTo: events)
         guard shared != state.siblings else { return }
         commit { $0.siblings = shared }
         reportUnknownSubscription()

@@ -25,7 +25,7 @@ actor StoreCoordinator {
     private var processedUntil: Date
     /// The scheduled request.
     var refreshTask: Task<Void, Never>?
-    /// The request that checks whether the clock is really ahead.
+    /// The second request after the device's clock was found to be ahead of the server's.
     var clockCheck: Task<Void, Never>?
     /// The number of running requests to the server. While one runs, none is scheduled.
     var openRequests = 0
@@ -71,7 +71,7 @@ actor StoreCoordinator {
                 records.value(StoreRecords.Key.rejectedTransactions, of: owner.customer, reportingTo: events) ?? []
         }
         state.application = siblings?.application
-        state.siblings = siblings?.infos(insteadOf: [:], reportingTo: events) ?? [:]
+        state.siblings = siblings?.infos(fallback: [:], reportingTo: events) ?? [:]
         snapshotPublisher = SnapshotPublisher(state, clock: clock)
     }
 
@@ -145,7 +145,7 @@ actor StoreCoordinator {
 
     // MARK: - Time
 
-    /// Waits for the next instant at which the state changes or a request is due.
+    /// Sets the timer to the next instant at which the state changes or a request is due.
     func scheduleTimer() {
         timer?.cancel()
         timer = nil

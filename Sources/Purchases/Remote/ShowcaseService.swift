@@ -15,7 +15,7 @@ struct ShowcaseService: Sendable {
         }
     }
 
-    /// Returns the same price points as products, which are sold in the web shop.
+    /// Returns the result of `pricePoints` as values of `Product`, which are sold in the web shop.
     func products(_ idents: [String], for user: UserId) async throws -> Sourced<Set<Product>> {
         try await pricePoints(idents, for: user).map { Set($0.map { Product($0, locale: locale) }) }
     }

@@ -20,7 +20,7 @@ package final class Certificate: @unchecked Sendable {
         let pointer = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
             var cursor = bytes.baseAddress
             guard let certificate = d2i_X509(nil, &cursor, bytes.count) else { return nil }
-            // OpenSSL also reads BER. Encoding again shows a difference outside the signed part.
+            // OpenSSL also reads BER. A new encoding then differs, except in the signed part, which OpenSSL keeps.
             let isWhole = cursor == bytes.baseAddress.map { $0 + bytes.count }
             if isWhole, OpenSSL.der({ i2d_X509(certificate, $0) })?.elementsEqual(bytes) == true { return certificate }
             X509_free(certificate)

@@ -86,7 +86,7 @@ package final class CertificateChain: Sendable {
             throw SignedDataError(
                 .untrustedRoot, "The chain ends at a root that is not trusted: \(Excerpt(root.subject)).")
         }
-        // A receipt contains its root: another root with the same key would be a changed receipt.
+        // A receipt contains the root itself. Another root with the same key shows that the receipt was changed.
         guard use == .jws || root == anchor else {
             throw SignedDataError(.untrustedRoot, "The receipt's root is not the trusted one byte for byte.")
         }
@@ -124,8 +124,8 @@ package final class CertificateChain: Sendable {
     }
 
     /// Throws `untrustedRoot` unless an anchor of this chain may sign for `environment`, where `nil` is a document
-    /// without one. A chain of one may only sign for local environments, because the document itself states its
-    /// environment.
+    /// without one. A chain of one may only sign for local environments: its signer could state any environment in the
+    /// document.
     func check(signing environment: AppStoreEnvironment?) throws(SignedDataError) {
         let isFitting = !isLocal || environment.map { AppStoreEnvironment.local.contains($0) } ?? false
         if isFitting, anchors.contains(where: { $0.covers(environment) }) { return }
@@ -179,7 +179,7 @@ package final class CertificateChain: Sendable {
         X509_STORE_CTX_set0_trusted_stack(context, trustedStack)
         X509_VERIFY_PARAM_set_flags(parameters, UInt(X509_V_FLAG_NO_CHECK_TIME | X509_V_FLAG_TRUSTED_FIRST))
         X509_VERIFY_PARAM_set_depth(parameters, 2)
-        // Level 2 is 112 bits: no SHA-1 below the root, no RSA under 2048 bits. Receipts check both themselves.
+        // Level 2 is 112 bits: no SHA-1 below the root, no RSA under 2048 bits. `ReceiptSignerChain` checks receipts.
         X509_VERIFY_PARAM_set_auth_level(parameters, use == .jws ? 2 : 0)
         guard X509_verify_cert(context) == 1 else {
             let error = X509_STORE_CTX_get_error(context)

@@ -36,7 +36,7 @@ struct ReceiptValue {
         }
     }
 
-    /// Decodes a string that is an identifier with the default rule.
+    /// Decodes a string as an identifier. `ID` must have the default rule of `Identifier`, which plain strings satisfy.
     func identifier<ID: Identifier>() -> Reading<ID> {
         guard case .value(let content) = textContent, content.count <= 255, isPlain(content) else {
             return text.flatMap { ID(rawValue: $0) }
@@ -47,7 +47,7 @@ struct ReceiptValue {
     /// Returns whether these are printable ASCII characters and spaces. It compares eight at a time.
     private func isPlain(_ content: Range<Int>) -> Bool {
         var position = content.lowerBound
-        // Sets the high bit of an octet outside 0x20...0x7E. If one borrows from the next, its own bit is set already.
+        // An octet outside 0x20...0x7E sets its high bit. Only such an octet borrows from the next one or carries.
         var outside: UInt64 = 0
         while content.upperBound &- position >= 8 {
             let word = bytes.loadUnaligned(fromByteOffset: position, as: UInt64.self)

@@ -29,7 +29,7 @@ final class DemoDevice: Sendable {
     let store: Store
     let client: PurchaseClient
     let monitor: PurchaseMonitor
-    let remoteLine: DisconnectableTransport
+    let remoteTransport: DisconnectableTransport
     private let hub: Hub
     private let screen: ScreenPlugin
 
@@ -58,14 +58,14 @@ final class DemoDevice: Sendable {
         remote.freshness = .none
         remote.sellsOnTheWeb = false
         remote.backoff = Backoff(attempts: 2, initial: .milliseconds(50))
-        let line = DisconnectableTransport(monitor)
+        let remoteTransport = DisconnectableTransport(monitor)
         let client = PurchaseClient()
         try await client.setup(
             with: [
                 InAppStorePurchasePlugin(store: store),
-                RemotePurchasePlugin(configuration: remote, transport: line), DemoGiftCards(),
+                RemotePurchasePlugin(configuration: remote, transport: remoteTransport), DemoGiftCards(),
             ], appUserId: .string(context.customer))
-        return try DemoDevice(store: store, client: client, monitor: monitor, remoteLine: line)
+        return try DemoDevice(store: store, client: client, monitor: monitor, remoteTransport: remoteTransport)
     }
 
     /// A fetcher that downloads in small parts, so that the progress of a small archive is visible.
@@ -78,13 +78,13 @@ final class DemoDevice: Sendable {
             configuration: configuration)
     }
 
-    private init(store: Store, client: PurchaseClient, monitor: PurchaseMonitor, remoteLine: DisconnectableTransport)
-        throws
-    {
+    private init(
+        store: Store, client: PurchaseClient, monitor: PurchaseMonitor, remoteTransport: DisconnectableTransport
+    ) throws {
         self.store = store
         self.client = client
         self.monitor = monitor
-        self.remoteLine = remoteLine
+        self.remoteTransport = remoteTransport
         hub = Hub()
         hub.register { sender, _ in StoreHubPlugin(messageSender: sender, store: store, client: client) }
         hub.register(ScreenPlugin.self)

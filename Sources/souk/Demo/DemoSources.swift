@@ -40,8 +40,8 @@ extension DemoScenario {
         guard all.value.hasActiveFeature(with: DemoGiftCards.feature, at: world.clock.now()) else {
             throw DemoFault("the feature of the gift card is missing")
         }
-        phone.remoteLine.cut(true)
-        defer { phone.remoteLine.cut(false) }
+        phone.remoteTransport.cut(true)
+        defer { phone.remoteTransport.cut(false) }
         let less = try await phone.client.collectPaidFeatures()
         guard less.value == all.value else {
             throw DemoFault(

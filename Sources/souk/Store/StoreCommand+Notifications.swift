@@ -37,10 +37,10 @@ extension StoreCommand {
     /// Sends the notifications that are due. Succeeds when every notification so far has arrived.
     private static func deliver(_ client: StoreClient) async throws -> StoreReport {
         let doing = "sending notifications"
-        let left = try await client.json(.post, "/notifications/deliver", doing: doing)
-        let deliveries = try WireJSON.decode(StoreControlWire.Deliveries.self, from: left)
+        let answer = try await client.json(.post, "/notifications/deliver", doing: doing)
+        let deliveries = try WireJSON.decode(StoreControlWire.Deliveries.self, from: answer)
         let failed = try await failedNotifications(client)
-        var report = StoreReport(json: left, text: StoreText.line(deliveries, failed), succeeded: failed.isEmpty)
+        var report = StoreReport(json: answer, text: StoreText.line(deliveries, failed), succeeded: failed.isEmpty)
         if !failed.isEmpty { report.json["failed"] = .number(failed.count) }
         return report
     }
