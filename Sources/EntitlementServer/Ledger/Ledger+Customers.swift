@@ -64,7 +64,7 @@ extension Ledger {
             let transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
             guard try transaction.isKnown(customer), try !transaction.isErased(customer) else { return [] }
-            return try transaction.purchases(withTokensOf: [customer] + transaction.aliases(of: customer))
+            return try transaction.purchasesWithTokens(of: [customer] + transaction.aliases(of: customer))
         }
         let (erased, deletedAnswers) = try await write { connection, outcome -> (ErasedCustomer?, Int) in
             var transaction = transaction(connection, on: key.ledgerID)
@@ -197,12 +197,12 @@ extension LedgerTransaction {
 
     /// Erases a customer. Returns the number of purchases whose encryption keys were deleted.
     ///
-    /// - Parameter withTokens: The result of `purchases(withTokensOf:)`; `nil` computes it here.
+    /// - Parameter withTokens: The result of `purchasesWithTokens(of:)`; `nil` computes it here.
     mutating func erase(
         _ customer: CustomerID, leaving pseudonym: CustomerID, withTokens: Set<TransactionID>? = nil
     ) throws -> Int {
         let names = [customer] + (try aliases(of: customer))
-        let withTokens = try withTokens ?? purchases(withTokensOf: names)
+        let withTokens = try withTokens ?? purchasesWithTokens(of: names)
         let purchases = try connection.query(
             "SELECT original_transaction_id FROM holder WHERE app = ?1 AND environment = ?2 AND customer = ?3",
             values(.text(customer.rawValue))
@@ -271,7 +271,7 @@ extension LedgerTransaction {
     /// Returns the purchases that have a fact with the app account token of one of these names, of all customers.
     ///
     /// Reads all facts. Erasures are rare, and an index on the tokens would have to be updated with each new fact.
-    fileprivate func purchases(withTokensOf names: [CustomerID]) throws -> Set<TransactionID> {
+    fileprivate func purchasesWithTokens(of names: [CustomerID]) throws -> Set<TransactionID> {
         let tokens = names.map { SQLValue.text($0.appAccountToken.wireText) }
         let places = tokens.indices.map { "?\($0 + 3)" }.joined(separator: ", ")
         // The order and form of the conditions keep SQLite from looking up each row through an index.
