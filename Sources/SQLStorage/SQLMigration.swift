@@ -54,10 +54,10 @@ package struct AppliedMigration: Equatable {
         self.minimumProgram = minimumProgram
     }
 
-    /// The last name in the target of an unfinished copy, so that no program uses it before it is complete.
+    /// The name recorded last in the target of an unfinished copy, so that no program uses it before it is complete.
     package static let unfinishedCopy = "copy that is not finished"
-    /// The prefix of the last name in a database whose contents were moved, followed by their new location. Programs
-    /// refuse names that they do not know.
+    /// The prefix of the name recorded last in a database whose contents were moved, followed by their new location.
+    /// Programs refuse names that they do not know.
     package static let movedTo = "moved to "
 
     /// Returns the recorded migrations of a database, in the order of application.
@@ -122,7 +122,7 @@ package struct MigrationPlan {
     package static func otherOwner(of place: String, table: String) -> SQLError {
         SQLError(
             .otherSchema,
-            "The database \(place) has the table \(table) of another program; name an empty database or one of ours.")
+            "The database \(place) has the table \(table) of another program; name another database, or a new one.")
     }
 
     /// Returns the steps after `applied`, the migrations of the database at `place` in the order of application.

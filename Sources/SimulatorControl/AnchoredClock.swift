@@ -25,7 +25,7 @@ package struct ClockAnchor: Sendable, Hashable {
         return min(Date(timeIntervalSince1970: milliseconds / 1000), max(reading, Self.endOfTime))
     }
 
-    /// The year 9000, at which every clock stops. Years have four digits, and due instants can still be later.
+    /// The year 9000, at which every clock stops. So the years of later due dates also have four digits.
     package static let endOfTime = Date(timeIntervalSince1970: 221_845_392_000)
 
     /// Returns the instant of the base at which the clock reads `reading`, or `nil` if it never does.

@@ -51,7 +51,7 @@ extension StoreControlWire {
         }
     }
 
-    /// A subscription of an account, by any product of the group that the account has.
+    /// Identifies a subscription of an account by its current or next product.
     package struct OfProduct: Codable, Sendable, Equatable {
         package var productID: ProductID
         package init(productID: ProductID) { self.productID = productID }

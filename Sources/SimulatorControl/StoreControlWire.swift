@@ -7,7 +7,7 @@ import StoreModel
 /// `GET /openapi.json` and `Documentation/Reference/SimulatorHTTP.md` describe each operation.
 ///
 /// Errors are `HTTPProblem`s. The code is that of a `SimulatorError` (`unknownAccount` and its kind 404,
-/// `accountExists` 409, `malformed` 400, an operation that is not possible now 409). If the store does not sell, it is
+/// `accountExists` 409, `malformed` 400, an operation that is not possible now 409). If the store refuses a sale, it is
 /// that of a `StoreFailure` (`invalidProduct` 404, others 422).
 public enum StoreControlWire {}
 

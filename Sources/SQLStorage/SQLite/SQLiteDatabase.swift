@@ -56,8 +56,8 @@ public final class SQLiteDatabase: SQLDatabase {
     }
 
     /// Creates a database for tests and demonstrations that is removed when it is closed or deallocated. It is not
-    /// durable, and has all other properties. It is in memory if the system has a file system for that, else in the
-    /// temporary folder.
+    /// durable, and otherwise works like any database. It is in memory if the system has a file system for that, else
+    /// in the temporary folder.
     ///
     /// - Parameters:
     ///   - folder: the folder in which a new folder with the database is created instead.
@@ -167,7 +167,7 @@ public final class SQLiteDatabase: SQLDatabase {
 
     public func checkRoom() throws { try file.checkRoom() }
 
-    /// Needs the size of the database again on the disk while it runs. Throws ``SQLError``.
+    /// While it runs, it needs as much free disk space as the size of the database. Throws ``SQLError``.
     public func compact(upTo bytes: Int64) async throws -> Bool {
         try await writer.runBetweenCommits { [file] connection in
             guard try connection.size() <= bytes else { return false }

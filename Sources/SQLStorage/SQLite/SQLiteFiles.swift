@@ -37,8 +37,8 @@ struct OpenFile: Sendable {
 
     /// The state of the files at the last check.
     private struct ContentState {
-        /// The size of the database file in bytes that it must at least have: the size at the last check, or the size
-        /// after a later commit if that is smaller.
+        /// The smallest valid size of the database file in bytes: the size at the last check, or the size after a later
+        /// commit if that is smaller.
         var minimumSize: Int64 = 0
         var log = LogTail()
         /// The file that was found truncated, for the message. It stays set, because SQLite may overwrite the lost part.

@@ -106,8 +106,8 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    /// Closes the writer when its owner is deallocated. Does not wait on the writer's own thread, which may release the
-    /// last reference to the database after a body.
+    /// Closes the writer when its owner is deallocated. Waits for the end of the thread, unless it runs on that thread,
+    /// which may release the last reference to the database after a body.
     func finish() {
         let isOnThread = state.withLock { state in
             state.isClosing = true

@@ -25,7 +25,7 @@ extension BERReader {
         while !reader.isAtEnd {
             let piece = try reader.read()
             guard piece.tag == BERTag.octetString || piece.tag == BERTag.constructedOctetString else {
-                throw BERError(position: piece.start, problem: "a piece of an octet string is something else")
+                throw BERError(position: piece.start, problem: "a piece of an octet string is not an octet string")
             }
             try collectPieces(of: piece, depth: depth + 1, into: &pieces)
         }

@@ -42,14 +42,14 @@ enum BERTag {
     static let set: UInt8 = 0x31
     static let constructedOctetString: UInt8 = 0x24
 
-    /// Returns the constructed tag of a context, for example `[0]`.
+    /// Returns a constructed, context-specific tag, for example `[0]`.
     static func context(_ number: UInt8) -> UInt8 { 0xA0 | number }
 }
 
 /// Reads the elements of a BER encoding one after the other, without copies.
 ///
 /// The reader never reads outside its range, refuses wrong lengths at once, and does a bounded amount of work. It skips
-/// the content of an element with a definite length. For an indefinite length, it searches the end through at most
+/// the content of an element with a definite length. For an indefinite length, it searches for the end in at most
 /// `maximumDepth` nested elements. Tags over 30 (X.690 section 8.1.2.4) and lengths of over 4 octets do not occur here
 /// and are refused.
 ///

@@ -28,7 +28,7 @@ extension SignedDataVerifier {
         /// The instant at which chains must be valid, or `nil` for the signing date of each document.
         public var chainDate: Date?
 
-        /// The checker of revocations, or `nil` for none, as StoreKit on a device works. With a checker, a document is
+        /// The checker of revocations, or `nil` for none, as in StoreKit on a device. With a checker, a document is
         /// refused with `onlineCheckFailed` if there is no current answer about its chain. Call
         /// ``SignedDataVerifier/online(_:)`` then.
         public var revocation: RevocationChecker?

@@ -122,7 +122,7 @@ package struct AES256GCM: Sendable {
             throw SignedDataError(.malformed, "A nonce of AES-GCM has 12 bytes; this one has \(nonce).")
         }
         guard lengths.allSatisfy({ $0 <= 1 << 30 }) else {
-            throw SignedDataError(.tooLarge, "More than a gigabyte is not encrypted in one piece.")
+            throw SignedDataError(.tooLarge, "AES-GCM encrypts at most a gigabyte at once; this is more.")
         }
     }
 

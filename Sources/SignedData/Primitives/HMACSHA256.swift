@@ -11,7 +11,7 @@ package struct HMACSHA256: Sendable {
     /// empty key.
     package init(key: [UInt8]) throws(SignedDataError) {
         guard !key.isEmpty, key.count <= Int32.max else {
-            throw SignedDataError(.keyMalformed, "The key of an HMAC is empty; 32 random bytes are right.")
+            throw SignedDataError(.keyMalformed, "The key of an HMAC is empty; use 32 random bytes.")
         }
         self.key = SecretBytes(key)
     }

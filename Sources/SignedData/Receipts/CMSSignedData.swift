@@ -3,8 +3,8 @@ import Foundation
 /// A CMS container of signed data with one signer (RFC 5652 section 5). All parts are places in its bytes, without
 /// copies.
 ///
-/// A container with ambiguous octets is refused. Restrictions beyond the standard: one signer, named by issuer and
-/// serial number; one digest algorithm, that of the signer; no certificate revocation lists, no unsigned attributes,
+/// A container that can be read in two ways is refused. Restrictions beyond the standard: one signer, named by issuer
+/// and serial number; one digest algorithm, that of the signer; no certificate revocation lists, no unsigned attributes,
 /// and nothing after the end. The wrappers around the content may have indefinite lengths, as Xcode writes them. All
 /// other lengths are in their shortest form.
 struct CMSSignedData {
@@ -38,7 +38,7 @@ struct CMSSignedData {
         let info = try document.read(BERTag.sequence)
         try document.requireEnd()
         var infoReader = document.inside(info)
-        try infoReader.readIdentifier(CMSIdentifier.signedData, "the container is not of signed data")
+        try infoReader.readIdentifier(CMSIdentifier.signedData, "the container does not contain signed data")
         let explicit = try infoReader.read(BERTag.context(0))
         try infoReader.requireEnd()
         var explicitReader = infoReader.inside(explicit)

@@ -12,7 +12,7 @@ extension ReceiptVerifier {
         public var bundleIDs: Set<BundleID>?
 
         /// The accepted environments, with the names of `AppReceipt.environment`, or `nil` for any except the local
-        /// ones. The Volume Purchase Program has the environments of its store. Use `nil` only to inspect a file.
+        /// ones. Volume Purchase Program receipts count as production or sandbox. Use `nil` only to inspect a file.
         ///
         /// Receipts of StoreKit Testing in Xcode are accepted only if this set has `xcode` and their certificate is
         /// among the anchors.
@@ -82,7 +82,7 @@ extension ReceiptVerifier.Configuration {
             environments?.count == 1 ? .wrongEnvironment : .environmentNotAccepted,
             "The receipt is of the type \(Excerpt(receipt.receiptType ?? "")); "
                 + (accepted.map { "accepted: \($0)." }
-                    ?? "receipts of development machines are accepted on request only."))
+                    ?? "receipts of development machines are accepted only if they are configured."))
     }
 
     static func missing(_ what: String) -> SignedDataError {

@@ -22,7 +22,7 @@ package struct AppStoreRequestVerifier: Sendable {
     private let issuerID: String
     private let bundleID: BundleID
 
-    /// Creates a verifier. The keys are by their ids.
+    /// Creates a verifier. `keys` contains the public keys by key id.
     package init(keys: [String: VerificationKey], issuerID: String, bundleID: BundleID) {
         self.keys = keys
         self.issuerID = issuerID

@@ -76,7 +76,7 @@ extension OfferSignature {
     ) throws(SignedDataError) -> PromotionalOfferSignature {
         let milliseconds = (instant.timeIntervalSince1970 * 1000).rounded(.down)
         guard let timestamp = Int64(exactly: milliseconds) else {
-            throw SignedDataError(.claimInvalid, "The time of the signature does not fit into milliseconds of 64 bits.")
+            throw SignedDataError(.claimInvalid, "The time of the signature does not fit into 64-bit milliseconds.")
         }
         let message = try message(offer, keyID: keyID, nonce: nonce, timestamp: timestamp)
         guard let signature = ECDSASignature.der(fromRaw: try key.signature(of: message)) else {

@@ -1,7 +1,7 @@
 import COpenSSL
 import Foundation
 
-/// The root, intermediate and leaf certificates of a store of its own, with their keys. A simulator signs with it.
+/// The root, intermediate and leaf certificates of a simulated store, with their keys. The simulator signs with them.
 ///
 ///     let chain = try SigningChain.open(in: folder)              // made at the first call, the same ever after
 ///     let signer = JWSSigner(chain)

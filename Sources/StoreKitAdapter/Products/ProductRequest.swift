@@ -3,7 +3,7 @@ import StoreModel
 
 /// The reason why a request for products failed.
 public enum ProductRequestError: Error {
-    /// The store does not sell these products: all that were requested or, for a purchase, the one.
+    /// The store does not sell these products: all requested products, or the product of a purchase.
     case invalidProducts(invalidProductIdentifiers: [String])
     /// The response contains no products.
     case noProducts

@@ -22,7 +22,7 @@ actor DeviceSession {
                         .post, "/devices", StoreWire.SignIn(account: configuration.account),
                         as: StoreWire.Device.self, timeout: configuration.timeout)
                 } catch {
-                    // Removes the failed sign-in here, because all callers can have left: the next request signs in.
+                    // Removed here, because no caller may be waiting any more. The next request signs in again.
                     signIn = nil
                     throw error
                 }

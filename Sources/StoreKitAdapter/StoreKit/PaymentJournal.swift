@@ -47,7 +47,7 @@ struct PaymentJournal: Codable, Equatable, Sendable {
     mutating func forget(_ payment: PaymentID) { entries.removeAll { $0.payment == payment } }
 
     /// Returns the payment that a purchase without a caller answers: the oldest open one of the same product, quantity
-    /// and customer. `isOpen` returns whether a payment has no answer on its way.
+    /// and customer. `isOpen` returns whether no purchase for a payment is in progress.
     func payment(answeredBy transaction: StoreTransaction, isOpen: (PaymentID) -> Bool) -> PaymentID? {
         guard transaction.reason != .renewal, transaction.ownership != .familyShared else { return nil }
         return entries.first { entry in

@@ -2,8 +2,8 @@ import Primitives
 
 /// The time that one purchase may wait for details from StoreKit, in total.
 ///
-/// StoreKit may need the network for details of a purchase. A customer who has paid does not wait for them. Only the
-/// time of waiting counts, not the time in which the customer reads Apple's sheet.
+/// StoreKit may need the network for details of a purchase. A customer who has paid must not wait long for them. Only
+/// the time of waiting counts, not the time in which the customer reads Apple's sheet.
 final class TimeoutBudget: Sendable {
     private let clock: MonotonicClock
     private let sleep: @Sendable (Duration) async throws -> Void

@@ -51,7 +51,7 @@ package struct TransferRequest: Codable, Hashable, Sendable {
 package struct ErasedCustomer: Codable, Hashable, Sendable {
     /// The id under which products, amounts and dates are kept. It does not identify the erased customer.
     package var pseudonym: CustomerID
-    /// The number of purchases whose source bytes can no longer be read.
+    /// The number of purchases whose encrypted payloads can no longer be decrypted.
     package var erasedPurchases: Int
 
     package init(pseudonym: CustomerID, erasedPurchases: Int) {
