@@ -180,7 +180,7 @@ extension PurchaseError {
         }
         switch error.code {
         case .bodyTooLarge, .protocolError, .invalidURL, .invalidHeader, .unsupported:
-            self.init(.protocolError, "The request cannot be sent: \(error.reason)", underlying: error)
+            self.init(.protocolError, "The request failed: \(error.reason)", underlying: error)
         case .tlsFailed:
             self.init(
                 .unreachable, "The server's identity could not be verified; check the network and the device's date.",

@@ -4,9 +4,9 @@ import Foundation
 /// copies.
 ///
 /// A container that can be read in two ways is refused. Restrictions beyond the standard: one signer, named by issuer
-/// and serial number; one digest algorithm, that of the signer; no certificate revocation lists, no unsigned attributes,
-/// and nothing after the end. The wrappers around the content may have indefinite lengths, as Xcode writes them. All
-/// other lengths are in their shortest form.
+/// and serial number; one digest algorithm, that of the signer; no certificate revocation lists, no unsigned
+/// attributes, and nothing after the end. The wrappers around the content may have indefinite lengths, as Xcode writes
+/// them. All other lengths are in their shortest form.
 struct CMSSignedData {
     /// The pieces of the content, in order. One if the octet string is not split.
     let contentPieces: [Range<Int>]

@@ -152,8 +152,8 @@ struct StoreKitStateMachine {
         let failure = StoreFailure(
             code: .unknown,
             reason:
-                "This payment was begun in an earlier run, and the store does not report its outcome. A finished "
-                + "purchase is delivered by itself, so check the owned transactions before you make a new payment.")
+                "This payment was begun in an earlier run, and the store does not report its outcome. If it succeeded, "
+                + "its purchase is delivered automatically. Check the owned transactions before you pay again.")
         return StoreUpdate(paymentID: payment, productID: product, state: .failed(failure))
     }
 
