@@ -177,13 +177,14 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Throws if a commit was rolled back, or has a warning: it did not wait for the standby, and its data is lost if the
-    /// primary fails.
+    /// Throws if a commit was rolled back or has a warning. The warning means that the commit did not wait for the
+    /// standby, so its data is lost if the primary fails.
     private func checkCommit(_ answers: [PostgresAnswer]) throws(SQLError) {
         if let warning = warnings.texts.first {
             isBroken = true
             throw SQLError(
-                .outcomeUnknown, "The database \(place) committed with a warning, which may be undone: \(warning).")
+                .outcomeUnknown,
+                "The database \(place) committed with a warning, and the commit may be lost: \(warning).")
         }
         guard answers.last?.tag == "COMMIT" else {
             throw SQLError(.failed, "The database \(place) rolled a transaction back instead of committing it.")
@@ -202,8 +203,8 @@ final class PostgresConnection: @unchecked Sendable {
         }
     }
 
-    /// Runs statements without values, separated by semicolons. Leaves the pipeline mode meanwhile, in which a call can
-    /// contain only one statement.
+    /// Runs statements without values, separated by semicolons. Leaves the pipeline mode meanwhile, because a call can
+    /// contain only one statement in that mode.
     func runScript(_ text: String) throws(SQLError) {
         let deadline = ContinuousClock.now + settings.configuration.timeout * 10
         guard !isBroken, PQexitPipelineMode(pointer) == 1, PQsendQuery(pointer, text) == 1 else { throw lost() }

@@ -48,7 +48,7 @@ public final class PostgresDatabase: SQLDatabase {
     public enum Isolation: Sendable {
         /// Transactions have the same effect as if they ran one at a time.
         case serializable
-        /// Only locked rows and unique values are protected, for programs that decide every conflict by a row.
+        /// Protects only locked rows and unique values, for programs in which every conflict concerns one of these.
         case readCommitted
     }
 

@@ -174,7 +174,7 @@ final class PostgresLookups: Sendable {
         if items[connections.count].revents != 0 { wakeUp.clear() }
     }
 
-    /// Queues lookups again. Fails those for which more connections were lost than there are.
+    /// Queues lookups again. Fails a lookup if more than `lookupConnections` connections were lost during it.
     private func requeue(_ lookups: [Lookup]) {
         guard !lookups.isEmpty else { return }
         let error = SQLError.lost(settings.place, "all connections for lookups ended before the response")

@@ -10,8 +10,8 @@ import Foundation
 
 /// Ends the `poll` of another thread, from any thread. Its descriptors are closed when the object is released.
 package final class WakeUp: Sendable {
-    /// A descriptor that is readable after `signal`, until `clear`. A signal to a full pipe is lost, but it is
-    /// readable.
+    /// A descriptor that is readable after `signal`, until `clear`. A signal to a full pipe is lost, but a full pipe is
+    /// readable anyway.
     package let descriptor: Int32
     private let input: Int32
 

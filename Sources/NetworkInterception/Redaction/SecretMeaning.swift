@@ -17,7 +17,7 @@ struct SecretMeaning: OptionSet, Sendable {
     static let object = SecretMeaning(rawValue: 32)
     /// In a text, the value continues to the end of the line.
     static let line = SecretMeaning(rawValue: 64)
-    /// Not a secret, although the name ends like that of one.
+    /// Not a secret, although the name ends like the name of a secret.
     static let harmless = SecretMeaning(rawValue: 128)
 
     static let everywhere: SecretMeaning = [.header, .item, .member]

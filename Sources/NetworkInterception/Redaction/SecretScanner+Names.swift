@@ -235,7 +235,7 @@ extension SecretScanner {
         return text.count
     }
 
-    /// The end of the comment at `start`, as in JSON with comments. `nil` for a longer one.
+    /// The end of the comment at `start`, as in JSON with comments. `nil` if it is longer than `longestName`.
     func endOfComment(from start: Int) -> Int? {
         guard text[start] == UInt8(ascii: "/") else { return nil }
         let limit = min(text.count, start + Self.longestName)

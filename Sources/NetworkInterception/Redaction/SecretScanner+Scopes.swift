@@ -11,7 +11,7 @@ struct SecretScope {
     let meaning: SecretMeaning
     /// Whether the earlier name is a path, as in JSON Patch.
     var isPath = false
-    /// Whether only a `value` in the same object or tag is a secret, as after the first one.
+    /// Whether only a `value` in the same object or tag is a secret. It is set after the first one.
     var isStrict = false
 }
 

@@ -2,8 +2,8 @@ import HTTPCore
 
 /// Values whose names make them secrets: JSON members, settings, headers in texts, items of queries and forms.
 extension SecretScanner {
-    /// The longest distance of a value from an earlier value that names it, and of a name from the quotation mark
-    /// around it.
+    /// The longest distance between a value and the earlier value that contains its name, and between a name and the
+    /// quotation mark before it.
     static let nearby = 512
     private static let longestType = 64
     /// The longest distance between members of an RSA JSON Web Key with 4096 bits.
@@ -230,7 +230,7 @@ extension SecretScanner {
         return Self.literals.contains(String(decoding: text[range], as: UTF8.self).lowercased())
     }
 
-    /// Hides an array or an object, which a string replaces.
+    /// Replaces an array or an object with a string.
     private mutating func nest(_ name: SecretName, from start: Int) {
         let quote = name.quote.map { Array(text[$0.range]) } ?? []
         hide(start..<endOfNest(from: start, escapes: name.quote?.escapes ?? 0), quote + Self.mark + quote)
@@ -291,7 +291,7 @@ extension SecretScanner {
         hideTrimmed(start..<end, Self.markInQuery)
     }
 
-    /// Whether an item ends before the byte at `place`. A complete query ends only with its own delimiters.
+    /// Whether an item ends before the byte at `place`. In a URL only `&` and `#` end an item, in a form only `&`.
     private func endsItem(_ place: Int, isListed: Bool, isField: Bool) -> Bool {
         let byte = text[place]
         switch kind {
@@ -322,7 +322,7 @@ extension SecretScanner {
         return byte(place - 1)
     }
 
-    /// Whether the first name of a body is that of a setting, because a form has no blanks.
+    /// Whether the body is a text with settings: a blank follows the first value, and a form has no blanks.
     private func isText(from start: Int) -> Bool {
         byte(end(from: start) { Self.afterItem.contains($0) }) == 0x20
     }

@@ -37,7 +37,7 @@ struct SecretScanner {
     var named: SecretScope?
     /// The current object whose name makes strings and lists secrets, but not all objects: `"pin": {"value": "…"}`.
     var secretObject: SecretScope?
-    /// The last start tag, and the number of searches without an end tag.
+    /// The last start tag, and the number of searches that found no end tag.
     var newestTag: Range<Int>?
     var missingEndTags = 0
     private(set) var found: [(range: Range<Int>, replacement: [UInt8])] = []

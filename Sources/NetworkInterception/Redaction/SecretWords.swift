@@ -93,7 +93,7 @@ extension SecretWords {
             maxtokens mintokens inputtokens outputtokens prompttokens completiontokens
             totaltokens cachedtokens usedtokens limittokens allowcredentials withcredentials supportscredentials
             """),
-        // But not `exchangeToken` and `asyncToken`.
+        // Not endings, because `exchangeToken` and `asyncToken` are secrets.
         SecretWords(.word, .harmless, "changetoken synctoken"),
     ]
 
@@ -118,12 +118,12 @@ extension SecretWords {
         """
         define setenv set setitem setproperty setheader setrequestheader addheader addrequestheader header put append
         """)
-    /// The names of ids. Their numbers are not those of payment cards.
+    /// The names of ids. Their values are not numbers of payment cards.
     static let identifiers = SecretWords(.word, .member, "id ids identifier identifiers")
     /// Names in YAML that only give the location and name of a secret.
     static let references = SecretWords(
         .whole, .member, "name id source target file path type mode uid gid optional external description")
-    /// The elements whose text is named by an attribute.
+    /// The elements that have the name of their text in an attribute: `<entry key="password">…`.
     static let valueElements = SecretWords(
         .whole, .member,
         """

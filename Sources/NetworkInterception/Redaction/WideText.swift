@@ -90,7 +90,7 @@ struct WideText {
             if zeros[0] >= units * 3 / 4, zeros[3] < units / 4 { return Form(width: 4, isBigEndian: true) }
         }
         let (even, odd) = (zeros[0] + zeros[2], zeros[1] + zeros[3])
-        // Every eighth character is ASCII, and few zeros are in the other position.
+        // At least an eighth of the characters is ASCII, and few zeros are in the other position.
         if odd * 16 >= bytes.count, even * 16 <= odd { return Form(width: 2, isBigEndian: false) }
         if even * 16 >= bytes.count, odd * 16 <= even { return Form(width: 2, isBigEndian: true) }
         return nil

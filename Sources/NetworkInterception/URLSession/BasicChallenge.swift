@@ -5,9 +5,9 @@ import HTTPCore
     import FoundationNetworking
 #endif
 
-/// A response 401 that requests a name and a password (RFC 7617), for the delegate of a session on Linux. There,
-/// URLSession lets a protocol send a challenge too, but waits forever if the delegate has no credential, and takes no
-/// second one.
+/// A 401 response that requests a user name and a password (RFC 7617), for the delegate of a session on Linux. A
+/// URLProtocol can also pass a challenge to URLSession there. But URLSession then waits forever if the delegate has no
+/// credential, and accepts no second one.
 struct BasicChallenge {
     enum Verdict: Sendable {
         /// The value of `Authorization` for the next request.

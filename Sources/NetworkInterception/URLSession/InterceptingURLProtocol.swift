@@ -33,7 +33,7 @@ extension Interceptor {
 }
 
 /// The protocol class that sessions use instead of the network. `Interceptor.install(in:over:)` creates a class for
-/// each configuration, because URLSession passes on nothing but the class.
+/// each configuration, because a protocol can identify its configuration only by its class.
 class InterceptingURLProtocol: URLProtocol {
     private var loading: Loading?
 

@@ -242,7 +242,7 @@ final class Loading: @unchecked Sendable {
             runOrHold { [self] in
                 guard endCalls(), let urlProtocol, let client = urlProtocol.client else { return }
                 step(client, urlProtocol)
-                // The challenge is not the end: the session cancels the task and needs the client for that.
+                // After a challenge the session cancels the task, and needs the client for that.
                 if !context.cancelsChallenges { urlProtocol.releaseClient() }
             }
         }
@@ -281,8 +281,8 @@ final class Loading: @unchecked Sendable {
 }
 
 extension URLProtocol {
-    /// Releases the client after the final call. On Linux `URLSessionTask.cancel()` may report a task again that has
-    /// just ended, and Foundation stops the process at a report of an unknown task.
+    /// Releases the client after the final call. On Linux `URLSessionTask.cancel()` may report a task once more after
+    /// its end, and Foundation stops the process at a report of an unknown task.
     func releaseClient() {
         #if !canImport(Darwin)
             client = nil

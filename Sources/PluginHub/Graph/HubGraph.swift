@@ -134,7 +134,7 @@ extension HubGraph {
         var receivers: [String: [Plugin.ID]] = [:]
         var atLaunch: [String: [Plugin.ID]] = [:]
         for (id, policy) in policies.enumerated() {
-            // `incoming` lists the published events, so an event travels from there to `outgoing`.
+            // For events, `incoming` lists the published ones, and `outgoing` those that the plugin subscribes to.
             for message in policy.outgoing(kind).unique {
                 if kind == .event {
                     receivers[message, default: []].append(id)

@@ -15,7 +15,7 @@ extension Hub {
         /// Returns whether a path is a readable file. If the initialiser of a plugin throws, the hub checks the
         /// plugin's `configurationFiles` with it to find the reason.
         public var isReadableFile: @Sendable (String) -> Bool
-        /// Returns the reading of a clock that never goes back. The durations in the trace are differences of it.
+        /// Returns the reading of a clock that never goes back. Durations in the trace are differences of two readings.
         public var elapsed: @Sendable () -> Duration
 
         /// Creates a configuration.

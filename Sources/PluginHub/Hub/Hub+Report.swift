@@ -28,8 +28,8 @@ extension Hub {
     /// These codes are errors: `initializationFailed`, `unreadableConfiguration`, `invalidPolicy`, `duplicatePlugin`,
     /// `ambiguousReceiver`, and `noReceiver`, also for an event without a publisher.
     ///
-    /// These are warnings: `noReceiver` in a partial set or after the other plugin was removed, `nobodyListens`,
-    /// `unsupportedMessage` for `requests`, and the code of the error that a publisher threw at launch.
+    /// These are warnings: `noReceiver` in a partial set or after the receiver or publisher was removed,
+    /// `nobodyListens`, `unsupportedMessage` for `requests`, and the code of an error that a publisher threw at launch.
     public struct Finding: Sendable, Codable, Equatable {
         /// The severity of a finding.
         public enum Severity: String, Sendable, Codable { case error, warning }

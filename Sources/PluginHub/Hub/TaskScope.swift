@@ -14,7 +14,7 @@ final class TaskScope: Sendable {
     private struct State: Sendable {
         var phase = Phase.waiting([])
         var next = 0
-        /// The running tasks. The value is `nil` until the task, which is counted first, is created.
+        /// The running tasks. A task is counted before it is created, and its value is `nil` until then.
         var tasks: [Int: Task<Void, Never>?] = [:]
         var waiting: [Waiter] = []
     }

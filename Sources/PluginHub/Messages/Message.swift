@@ -4,8 +4,8 @@ import Primitives
 /// The name of a message, with an optional id to recognise its answers. By convention the parts of a name are joined
 /// with dots.
 ///
-/// Only the name decides about routing, and about `case "info.refresh":` in a `switch`; `==` also compares the ids. The
-/// id is the `correlationId` of every event that the message causes, so a sender creates it first:
+/// The hub routes by the name only, and `case "info.refresh":` in a `switch` compares only the name; `==` also compares
+/// the ids. The id is the `correlationId` of every event that the message causes, so a sender creates it first:
 ///
 ///     let id = MessageID.unique()
 ///     subscription = infos.filter(correlationId: id).sink { show($0) }
@@ -97,8 +97,8 @@ extension Message: Codable {
 /// changes it.
 ///
 /// Two messages that can cause the same event must have different ids, even from different senders. Otherwise an answer
-/// to another plugin's message looks like one to yours. `unique()` returns an id that no other message has. The rule
-/// for the text is that of `Message.name`.
+/// to another plugin's message looks like one to yours. `unique()` returns an id that no other message has. The text
+/// follows the rule of `Message.name`.
 public struct MessageID: Hashable, Sendable, ExpressibleByStringLiteral {
     /// The text of the id.
     public let text: String

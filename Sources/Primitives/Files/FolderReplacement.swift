@@ -153,7 +153,7 @@ extension FolderReplacement {
             }
         }
 
-        /// The number of attempts after which the interference of other processes is an error.
+        /// The maximum number of attempts when other processes interfere.
         private static let attempts = 100
 
         private var newPrefix: String { ".\(name).new-" }

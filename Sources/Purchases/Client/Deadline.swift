@@ -22,7 +22,7 @@ enum Deadline {
         try Task.checkCancellation()
         let answer = Promise<Value>()
         let work = Task {
-            // A caller that was cancelled before this task began may have started the opposite operation meanwhile.
+            // A caller that was cancelled before this task began may have started another operation, such as a log-out.
             guard !answer.isResolved else { return }
             do {
                 answer.resolve(.success(try await operation()))

@@ -8,7 +8,7 @@ struct LastAnswers<Value: Sendable>: Sendable {
         var number: Int
         /// Whether the latest request was answered.
         var isFresh: Bool
-        /// The origin of the value when the plugin fails.
+        /// The origin to report if the plugin fails and this value is used.
         var origin: AnswerOrigin
     }
 

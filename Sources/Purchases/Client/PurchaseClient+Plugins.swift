@@ -47,7 +47,7 @@ extension PurchaseClient {
             case .success(let value):
                 sendReport(nil)
                 return (value, member)
-            case .failure(let error) where operation.rule.failure == .decides: throw OperationFailure(error: error)
+            case .failure(let error) where operation.rule.failure == .isFinal: throw OperationFailure(error: error)
             case .failure(let error): throw error
             case .notSupported: break
             }

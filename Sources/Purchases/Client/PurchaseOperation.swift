@@ -28,19 +28,19 @@ public struct PurchaseOperation: Hashable, Sendable {
     public static let restorePurchases = reading("restorePurchases", PaidFeatures.self, failure: .othersCount)
     /// Get a signed offer.
     public static let getPromotionalOffer = PurchaseOperation(
-        name: "getPromotionalOffer", rule: .ofOne(failure: .decides))
+        name: "getPromotionalOffer", rule: .ofOne(failure: .isFinal))
     /// Buy a product.
     public static let purchase = PurchaseOperation(
-        name: "purchase", rule: .ofOne(failure: .decides, hasDeadline: false, after: .othersFeatures))
+        name: "purchase", rule: .ofOne(failure: .isFinal, hasDeadline: false, after: .othersFeatures))
     /// Make a purchase that began outside the app.
     public static let promotedPurchase = PurchaseOperation(
         name: "promotedPurchases",
-        rule: .ofOne(called: .announcer, failure: .decides, hasDeadline: false, after: .othersFeatures))
+        rule: .ofOne(called: .announcer, failure: .isFinal, hasDeadline: false, after: .othersFeatures))
     /// Turn off the renewal of a subscription.
     public static let cancelSubscription = PurchaseOperation(
-        name: "cancelSubscription", rule: .ofOne(failure: .decides))
+        name: "cancelSubscription", rule: .ofOne(failure: .isFinal))
     /// Send an email with which the customer can restore their purchases.
-    public static let sendRestoreLink = PurchaseOperation(name: "sendRestoreLink", rule: .ofOne(failure: .decides))
+    public static let sendRestoreLink = PurchaseOperation(name: "sendRestoreLink", rule: .ofOne(failure: .isFinal))
     /// Present the sheet for offer codes.
     public static let presentCodeRedemptionUI = PurchaseOperation(
         name: "presentCodeRedemptionUI", rule: .ofOne(failure: .callsNext, hasDeadline: false))
@@ -92,7 +92,7 @@ struct MergeRule: Hashable, Sendable {
         case lastAnswerCounts = "its last answer is used"
         case othersCount = "the others' restored purchases are used"
         case failsAll = "it is thrown"
-        case decides = "it is thrown, and no other plugin is called"
+        case isFinal = "it is thrown, and no other plugin is called"
         case callsNext = "the next plugin is called"
         case rollsBack = "a rejection logs the user out everywhere"
         case isReported = "it is only reported"

@@ -73,8 +73,8 @@ public protocol PurchasePlugin: AnyObject, Sendable {
     func purchase(
         _ product: Product, with promoOffer: PromoOffer?
     ) async -> PurchasePluginResult<SuccessfulPurchase, any Error>
-    /// Buys a quantity of a consumable in one payment. By default one unit is bought like a product without a quantity,
-    /// and more are `.notSupported`.
+    /// Buys a quantity of a consumable in one payment. By default one unit is bought with `purchase(_:with:)`, and more
+    /// are `.notSupported`.
     ///
     /// - Parameters:
     ///   - product: The product.
@@ -178,7 +178,7 @@ extension PurchasePlugin {
         _ product: Product, with promoOffer: PromoOffer?
     ) async -> PurchasePluginResult<SuccessfulPurchase, any Error> { .notSupported }
 
-    /// Buys one unit like a product without a quantity. Returns `.notSupported` for more.
+    /// Buys one unit with `purchase(_:with:)`. Returns `.notSupported` for more.
     ///
     /// - Parameters:
     ///   - product: The product.

@@ -5,9 +5,9 @@ import StoreModel
 struct PublicSubscriptionsService: Sendable {
     let subscriptions: SubscriptionsService
 
-    /// Returns all subscriptions in the order of the answer, each with its successor. The successor has no successor of
-    /// its own there, because it is in the list itself. Passes subscriptions that cannot be read, or have an unknown
-    /// state, to `report`.
+    /// Returns all subscriptions in the order of the answer, each with a copy of its successor. The copy has no
+    /// successor of its own, because the list also contains the successor itself. Passes subscriptions that cannot be
+    /// read, or have an unknown state, to `report`.
     func subscriptions(
         of user: UserId, at date: Date, report: @Sendable ([UnreadableRow]) -> Void
     ) async throws -> Sourced<[Subscription]> {
