@@ -31,11 +31,11 @@ struct SecretScanner {
     /// The current YAML mapping below a name such as `pin:`, in which only `value` and similar names have secrets: the
     /// indentations of its name and of its members.
     var secretMapping: (name: Int, values: Int, meaning: SecretMeaning)?
-    /// The current element whose name makes texts secrets, but not all its child elements: `<pin><value>…`.
+    /// The current element in which the text of `value` and similar elements is a secret: `<pin><value>…`.
     var secretElement: SecretElement?
-    /// The scope of an earlier name: `{"name": "password", "value": "…"}`.
+    /// The scope of an earlier value that names a secret: `{"name": "password", "value": "…"}`.
     var named: SecretScope?
-    /// The current object whose name makes strings and lists secrets, but not all objects: `"pin": {"value": "…"}`.
+    /// The current object in which only `value` and similar members are secrets: `"pin": {"value": "…"}`.
     var secretObject: SecretScope?
     /// The last start tag, and the number of searches that found no end tag.
     var newestTag: Range<Int>?

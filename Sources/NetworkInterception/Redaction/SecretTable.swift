@@ -77,7 +77,7 @@ final class SecretTable: Sendable {
         return allowsWhole && !whole.isEmpty ? whole : best
     }
 
-    /// Whether a word of a name begins here: after a character that is not a letter, or at `K` in `apiKey` and `APIKey`.
+    /// Whether a word of a name begins here: after a character that is not a letter, or at `K` in `apiKey` or `APIKey`.
     private static func beginsWord(_ text: UnsafeBufferPointer<UInt8>, _ place: Int, _ name: Range<Int>) -> Bool {
         guard place > name.lowerBound else { return true }
         let (before, first) = (text[place - 1], text[place])

@@ -21,8 +21,8 @@ final class SessionTransport: HTTPTransport {
     /// Creates a session and changes `configuration`.
     init(_ configuration: URLSessionConfiguration) {
         #if !canImport(Darwin)
-            // With a cache, a task starts after a look-up on a queue of the lowest priority, even if it was cancelled
-            // before that. It then stops the process if it ends before the cancellation is reported.
+            // With a cache, a task starts after a look-up on a queue of the lowest priority, even if the task was
+            // cancelled meanwhile. If it then ends before the cancellation is reported, it stops the process.
             configuration.urlCache = nil
         #endif
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
