@@ -116,8 +116,8 @@ public struct TransactionID: Identifier {
 }
 
 extension TransactionID {
-    /// The name-based UUID that identifies the purchase of this original transaction in the formats of the feature
-    /// provisioner. It is the same on every system.
+    /// The name-based UUID that identifies the purchase of this original transaction in the formats of
+    /// `/feature-provisioner`. It is the same on every system.
     public var subscriptionUUID: UUID { UUID(namespace: CustomerID.namespace, name: "subscription:\(rawValue)") }
 }
 
@@ -161,7 +161,7 @@ public struct PaymentID: Identifier {
     public init(_ uuid: UUID) { rawValue = uuid.uuidString.lowercased() }
 }
 
-/// The identifier of a customer, as the app chooses it. A UUID identifies the same customer in either case and is
+/// The identifier of a customer, as the app chooses it. A UUID is the same customer in upper and lower case. It is
 /// stored in lower case. Other strings are stored unchanged, and two strings that differ in one byte are two customers.
 public struct CustomerID: Identifier {
     public let rawValue: String

@@ -29,7 +29,7 @@ public struct ProductType: RawRepresentable, Hashable, Sendable, Codable, CaseIt
     package var isKnown: Bool { Self.allCases.contains(self) }
 }
 
-// MARK: - The spellings of others
+// MARK: - Apple's spellings and numbers
 
 extension ProductType {
     private static let appleTexts: [(ProductType, String)] = [

@@ -21,7 +21,7 @@ public final class FaultyTransport: HTTPTransport {
 
     private let inner: any HTTPTransport
     private let fault: Fault?
-    private let failing: Int
+    private let failingCall: Int
     private let count = Locked(0)
 
     /// Creates a transport.
@@ -33,7 +33,7 @@ public final class FaultyTransport: HTTPTransport {
     public init(_ inner: any HTTPTransport, _ fault: Fault? = nil, atCall call: Int = 0) {
         self.inner = inner
         self.fault = fault
-        failing = call
+        failingCall = call
     }
 
     /// The number of calls.
@@ -44,7 +44,7 @@ public final class FaultyTransport: HTTPTransport {
             count += 1
             return count
         }
-        guard let fault, number == failing else { return try await inner.send(request) }
+        guard let fault, number == failingCall else { return try await inner.send(request) }
         switch fault {
         case .unreachable: throw HTTPError(.connectionFailed, "No server answers.")
         case .serverError: return HTTPResponse(status: 500)

@@ -6,8 +6,8 @@ import Testing
 ///
 ///     let transport = ScriptedTransport([.answer(status: 503), .answer(json: ["features": []])])
 ///
-/// A request after the end of the script, and an unused rest of the script when the transport is deallocated, fail the
-/// test.
+/// The test fails if a request arrives after the end of the script, or if steps are left when the transport is
+/// deallocated.
 public final class ScriptedTransport: HTTPTransport {
     /// The answer to one request.
     public struct Step: Sendable {

@@ -8,7 +8,7 @@
         private var isOpen = false
 
         init() throws(ExtractionError) {
-            // The structure cannot have null pointers; each step replaces them.
+            // The structure cannot have null pointers. Each step replaces these placeholders.
             let nothing = UnsafeMutablePointer<UInt8>.allocate(capacity: 1)
             defer { nothing.deallocate() }
             stream.initialize(

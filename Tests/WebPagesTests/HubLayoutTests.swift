@@ -56,15 +56,15 @@ import Testing
         for line in layout.lines {
             let ends = [line.arrow.from, line.arrow.to].compactMap { $0 }.map { layout.boxes[$0] }
                 .sorted { $0.left < $1.left }
-            let (first, last) = (try #require(line.points.first), try #require(line.points.last))
+            let (first, last) = (try #require(line.segments.first), try #require(line.segments.last))
             #expect(first.start == ends[0].right && last.end == ends[1].left)
             #expect(ends[0].top...(ends[0].top + ends[0].height) ~= first.y)
             #expect(ends[1].top...(ends[1].top + ends[1].height) ~= last.y)
             #expect(line.pointsLeft == (line.arrow.to == ends[0].plugin.id))
-            for (here, next) in zip(line.points, line.points.dropFirst()) { #expect(here.end < next.start) }
-            for bend in line.points {
+            for (here, next) in zip(line.segments, line.segments.dropFirst()) { #expect(here.end < next.start) }
+            for segment in line.segments {
                 let hit = layout.boxes.first {
-                    bend.start < $0.right && bend.end > $0.left && ($0.top...($0.top + $0.height)) ~= bend.y
+                    segment.start < $0.right && segment.end > $0.left && ($0.top...($0.top + $0.height)) ~= segment.y
                 }
                 #expect(hit == nil, "\(line.arrow) runs through \(hit?.plugin.name ?? "")")
             }

@@ -7,7 +7,7 @@
     ///
     ///     log stream --level debug --predicate 'subsystem == "com.example.darkroom.souk"'
     public struct SystemLog: Sendable {
-        /// The subsystem of the entries. Their category is that of the entry.
+        /// The subsystem of all entries. The category comes from each ``LogEntry``.
         public let subsystem: String
 
         /// Creates a log.

@@ -7,7 +7,7 @@ import Foundation
 public enum TransferMode: String, Hashable, Sendable, Codable, CaseIterable {
     /// The purchase moves to the customer who presents it. The default.
     case transfer
-    /// The purchase moves to the customer who presents it if it gives its present owners nothing. Otherwise others are
+    /// If the purchase gives its present owners nothing, it moves to the customer who presents it. Otherwise others are
     /// refused.
     case transferIfInactive
     /// The purchase stays with the first customer, and others are refused.
@@ -105,8 +105,8 @@ package enum Attribution {
 
     /// Returns whether a purchase is bound to another customer than `customer`, or `nil` if claims decide.
     ///
-    /// A customer with the token can present the purchase of another customer with the same token, except a customer
-    /// with a UUID the purchase of a customer with a name. Only the receiver can present a transferred purchase.
+    /// A customer with the token can present the purchase of another customer with the same token. But a customer with
+    /// a UUID cannot present that of a customer with a name. Only the receiver can present a transferred purchase.
     ///
     /// - Parameters:
     ///   - customer: The customer who presents the purchase.

@@ -37,8 +37,8 @@ package struct CreditAccount: Hashable, Sendable {
 
     /// The purchases, the oldest first.
     package private(set) var sources: [Source]
-    /// Spent units that no purchase of the customer covers; see `init`. Earlier versions could spend the units of a
-    /// purchase more than once.
+    /// Spent units that no purchase of the customer covers; see `init`. Some are from earlier versions, which could
+    /// spend the units of a purchase more than once.
     package let debt: Int
 
     /// - Parameters:

@@ -6,7 +6,7 @@ import Primitives
 public struct CreditTable: Hashable, Sendable {
     /// One kind of credit.
     package struct Credit: Hashable, Sendable {
-        /// The units that one unit of each product gives.
+        /// The units of credit that each product gives, for a quantity of one.
         package var products: [ProductID: Int]
         /// The cost of each type of item.
         package var prices: [String: Int]

@@ -92,8 +92,8 @@ struct SubscriptionTimeline {
         return grace(of: period) ?? expiry(of: period)
     }
 
-    /// The date of the first renewal info since which the subscription does not renew. The store does not report the
-    /// date of a cancellation itself.
+    /// The date from which every renewal info states that the subscription does not renew. The store does not report
+    /// the date of a cancellation itself.
     private var cancelledAt: Date? {
         renewals.suffix(while: { $0.autoRenews == false }).first?.signedDate
     }

@@ -43,7 +43,7 @@ package struct PurchaseHistory: Hashable, Sendable {
         return PurchaseStatus(withoutAccess: bought)
     }
 
-    /// Returns the status at `now` of an auto-renewable subscription to any of these products, which are those of one
+    /// Returns the status at `now` of an auto-renewable subscription to any of these products. Pass all products of one
     /// group.
     ///
     /// The period with the latest end decides, among those that were neither refunded nor upgraded. The end is

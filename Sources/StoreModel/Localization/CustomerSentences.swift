@@ -9,8 +9,8 @@ import Primitives
 ///
 ///     "souk.error.unreachable" = "Der Server ist nicht erreichbar. Versuchen Sie es später noch einmal.";
 ///
-/// An app that stores its strings elsewhere sets ``lookUp``. The table does not have codes that only developers see:
-/// their errors describe themselves.
+/// An app that stores its strings elsewhere sets ``lookUp``. The table does not have the codes of errors that only
+/// developers see: these errors have descriptions of their own.
 public enum CustomerSentences {
     /// The English sentences by key.
     public static let english: [String: String] = Dictionary(

@@ -67,7 +67,7 @@ public struct ExtractionLimits: Hashable, Sendable {
     /// The largest ratio of a file's size to its compressed size, and of the size of all files to that of the archive.
     /// Sizes up to a mebibyte are not checked. Deflate reaches 1032 with zeros, and 3 to 20 with usual files.
     public var ratio: Int
-    /// The number of nested folders, including the file itself.
+    /// The number of parts in a path: its folders and the file itself.
     public var depth: Int
     /// The length of a path in UTF-8 bytes. No component may have more than 255.
     public var nameBytes: Int
@@ -78,7 +78,7 @@ public struct ExtractionLimits: Hashable, Sendable {
     ///   - entries: The number of files and folders in the archive.
     ///   - totalBytes: The size of all extracted files together, in bytes.
     ///   - ratio: The largest ratio of a file's size to its compressed size, and of all files to the archive.
-    ///   - depth: The number of nested folders, including the file itself.
+    ///   - depth: The number of parts in a path: its folders and the file itself.
     ///   - nameBytes: The length of a path in UTF-8 bytes.
     public init(
         entries: Int = 20_000, totalBytes: Int = 4 << 30, ratio: Int = 200, depth: Int = 32, nameBytes: Int = 1024

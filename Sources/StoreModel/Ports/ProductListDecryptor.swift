@@ -1,4 +1,4 @@
-/// Decrypts the product list of an app. Lists are encrypted to hide plans for the store.
+/// Decrypts the product list of an app. A list can be encrypted to hide the shop's plans for new products.
 ///
 /// A decryptor implements only the cipher, AES-256-GCM. `InAppStore` reads the file format around it.
 /// `SignedData.AES256GCM` implements it over OpenSSL, and `InAppStore` over CryptoKit where that exists.

@@ -1,7 +1,7 @@
 /// Storage for small values that other programs should not read: the Keychain on Apple platforms, files of mode 0600
 /// elsewhere.
 ///
-/// A value is always one that was written completely, even after a crash.
+/// A read returns only a value that was written completely, even after a crash.
 public protocol SecureStorage: Sendable {
     /// Reads a value.
     ///
@@ -18,9 +18,9 @@ public protocol SecureStorage: Sendable {
     func set(_ data: [UInt8]?, for key: String) throws
 }
 
-/// A storage that one user at a time can lock, in this process or in another.
+/// A storage that only one owner at a time can lock, in this process or in another.
 package protocol LockableStorage: SecureStorage {
-    /// Locks the storage. Returns `nil` if another user has locked it.
+    /// Locks the storage. Returns `nil` if another owner has locked it.
     func lock() throws -> (any StorageLock)?
 }
 

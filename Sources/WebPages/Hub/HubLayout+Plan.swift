@@ -223,23 +223,23 @@ extension HubLayout.Plan {
             (bundles[route.pair] ?? []).enumerated().map { index, arrow in
                 let port = Port.shared(route.pair, index)
                 let count = Double(bundles[route.pair]?.count ?? 1)
-                let bends = route.slots.map { slot -> HubLayout.Bend in
+                let segments = route.slots.map { slot -> HubLayout.Segment in
                     let column = columns[layerOf[slot] ?? 0]
                     switch slot {
                     case .plugin(route.pair.left):
                         let y = rightPositions[route.pair.left][port] ?? 0
-                        return HubLayout.Bend(start: column.right, end: column.captionsEnd, y: y)
+                        return HubLayout.Segment(start: column.right, end: column.captionsEnd, y: y)
                     case .plugin:
                         let y = leftPositions[route.pair.right][port] ?? 0
-                        return HubLayout.Bend(start: column.stubsBegin, end: column.left, y: y)
+                        return HubLayout.Segment(start: column.stubsBegin, end: column.left, y: y)
                     case .passage:
                         let y = (centre[slot] ?? 0) + (Double(index) - (count - 1) / 2) * HubLayout.portDistance
-                        return HubLayout.Bend(start: column.stubsBegin, end: column.captionsEnd, y: y)
+                        return HubLayout.Segment(start: column.stubsBegin, end: column.captionsEnd, y: y)
                     }
                 }
-                let first = bends[0]
+                let first = segments[0]
                 return HubLayout.Line(
-                    arrow: arrow, points: bends, pointsLeft: arrow.to == route.pair.left,
+                    arrow: arrow, segments: segments, pointsLeft: arrow.to == route.pair.left,
                     label: HubLayout.Label(
                         text: HubLayout.caption(arrow), x: first.start + 15, y: first.y - 5, endsHere: false))
             }

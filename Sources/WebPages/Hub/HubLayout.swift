@@ -16,14 +16,14 @@ struct HubLayout {
     /// A line for an arrow of the graph.
     struct Line {
         let arrow: HubGraph.Arrow
-        /// The points from left to right.
-        let points: [Bend]
+        /// The horizontal parts, from left to right.
+        let segments: [Segment]
         let pointsLeft: Bool
         let label: Label
     }
 
     /// A horizontal part of a line, from `start` to `end`.
-    struct Bend {
+    struct Segment {
         let start, end, y: Double
     }
 

@@ -34,11 +34,11 @@ struct HubPicture {
     }
 
     private func line(_ line: HubLayout.Line) -> HTML {
-        guard let first = line.points.first, let last = line.points.last else { return "" }
+        guard let first = line.segments.first, let last = line.segments.last else { return "" }
         let start = first.start + (line.pointsLeft ? 8 : 0)
         let end = last.end - (line.pointsLeft ? 0 : 8)
         var path: HTML = "M\(start) \(first.y)"
-        for (here, next) in zip(line.points, line.points.dropFirst()) {
+        for (here, next) in zip(line.segments, line.segments.dropFirst()) {
             let bend = (next.start - here.end) / 2
             path +=
                 "H\(here.end)C\(here.end + bend) \(here.y) \(next.start - bend) \(next.y) \(next.start) \(next.y)"

@@ -4,7 +4,7 @@ import StoreModel
 package protocol Inflater: AnyObject, SendableMetatype {
     init() throws(ExtractionError)
 
-    /// Decompresses from `input` into `output`, which are not empty unless `isLast` is set and the input is used up.
+    /// Decompresses from `input` into `output`, which is never empty. `input` is empty only if `isLast` is set.
     ///
     /// - Parameter isLast: whether `input` is the end of the stream.
     func inflate(

@@ -37,7 +37,7 @@ struct DirectoryEnd: Equatable {
             (self, directoryEnd) = (try old.plain(), record)
         }
         guard offset <= directoryEnd, size == directoryEnd - offset else {
-            throw .corrupt("The archive's directory is not at the position in its end; fetch the archive again.")
+            throw .corrupt("The archive's directory is not at the position in its end record; fetch the archive again.")
         }
     }
 
@@ -53,7 +53,8 @@ struct DirectoryEnd: Equatable {
         func plain() throws(ExtractionError) -> DirectoryEnd {
             guard disks == [0, 0], entriesHere == entries else { throw DirectoryEnd.severalDisks }
             guard entries != 0xFFFF, size != 0xFFFF_FFFF, offset != 0xFFFF_FFFF else {
-                throw .corrupt("The archive's end lacks the sizes of its zip64 form; create the archive again.")
+                throw .corrupt(
+                    "The archive's end record refers to a zip64 record, which is missing; create the archive again.")
             }
             return DirectoryEnd(entries: entries, size: size, offset: offset)
         }

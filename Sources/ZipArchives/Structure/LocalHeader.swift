@@ -48,8 +48,8 @@ struct LocalHeader {
         range = entry.offset..<(dataEnd + length)
     }
 
-    /// Returns the length of the descriptor, which has a signature or not and sizes of 4 or 8 bytes. Returns `nil` when
-    /// none of the four forms agrees with the directory.
+    /// Returns the length of the descriptor. It may begin with a signature, and its sizes have 4 or 8 bytes. Returns
+    /// `nil` when none of the four forms agrees with the directory.
     private static func descriptor(
         of entry: ZipEntry, in file: ArchiveFile, from start: Int, to end: Int
     ) throws(ExtractionError) -> Int? {

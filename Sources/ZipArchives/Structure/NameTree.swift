@@ -40,8 +40,8 @@ struct NameTree {
         }
     }
 
-    /// Returns one form for all names that a file system may treat as equal. Swift's strings are already equal under
-    /// normalization. The lower case of the upper case unifies letters with several lower cases, such as ß and ss.
+    /// Returns one form for all names that a file system may treat as equal. Swift's `==` ignores
+    /// normalization. Conversion to upper case and back unifies letters with the same upper case, such as ß and ss.
     static func folded(_ part: String) -> String {
         if part.utf8.allSatisfy({ $0 < 0x80 }) { return part.lowercased() }
         let visible = part.unicodeScalars.filter { !$0.properties.isDefaultIgnorableCodePoint }

@@ -3,8 +3,8 @@ import Primitives
 
 /// The name that a file gets before another file replaces it, so that its content is kept.
 enum FormerFile {
-    /// Returns `PATH.before-20261120T144000Z`. Appends a number when there is a file or a log of that name, so that two
-    /// files replaced in the same second are both kept.
+    /// Returns `PATH.before-20261120T144000Z`. Appends a number when a file or a write-ahead log of that name exists,
+    /// so that two files replaced in the same second are both kept.
     static func name(for path: String, at date: Date) -> String {
         let wanted = "\(path).before-\(stamp(date))"
         var (name, number) = (wanted, 1)

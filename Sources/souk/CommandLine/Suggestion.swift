@@ -15,8 +15,8 @@ enum Suggestion {
         return "Did you mean \(list)?"
     }
 
-    /// Returns the candidates with the smallest edit distance, if a third of the letters differ at most, at least one
-    /// and not all. A candidate that begins with the typed text, of three letters or more, is similar too.
+    /// Returns the similar candidates with the smallest edit distance. Similar candidates differ in at most a third of
+    /// the letters, or in one letter, but not in all; or begin with the typed text, if it has three letters or more.
     static func nearest(to typed: String, among candidates: [String]) -> [String] {
         let distances = candidates.compactMap { candidate -> (name: String, distance: Int)? in
             let distance = distance(from: typed, to: candidate)

@@ -19,15 +19,15 @@ enum BackupCommands {
         }
         let file = try LedgerFile(arguments).file()
         let target = InputFile.absolute(arguments.operands[0])
-        let share = Share("backup")
+        let display = PercentDisplay("backup")
         try LedgerFile.refusing {
             try file.backUp(to: target) {
-                share.show($0)
+                display.show($0)
             } holdsDeleted: {
                 try EntitlementService.holdsErased($0)
             }
         }
-        share.end()
+        display.end()
         try report(arguments, ["backup": .string(target), "bytes": .number(size(of: target))], "\(target) is complete")
         return .success
     }
@@ -148,11 +148,11 @@ enum BackupCommands {
         _ path: String, by backup: SQLiteFile, keepingItAs former: String, isReadable: Bool, isIntact: Bool,
         accepts: Bool
     ) async throws -> (RestoreAmendment.Changes, damage: String?) {
-        let share = Share("restore")
+        let display = PercentDisplay("restore")
         let result = Locked(RestoreAmendment.Changes())
         do {
             let failure = try await backup.replace(path, keepingItAs: former) {
-                share.show($0)
+                display.show($0)
             } reading: { (connection) -> RestoreAmendment? in
                 try isReadable ? RestoreAmendment(of: connection, isIntact: isIntact) : nil
             } holdsDeleted: { amendment in
@@ -176,7 +176,7 @@ enum BackupCommands {
                 }
                 result.withLock { $0 = changes }
             }
-            share.end()
+            display.end()
             if let failure {
                 Terminal.note(
                     "\(former) may still contain names of erased customers, because it could not be rewritten: "
@@ -204,7 +204,7 @@ enum BackupCommands {
     }
 
     /// Shows the progress on a terminal.
-    private struct Share {
+    private struct PercentDisplay {
         private let what: String
 
         init(_ what: String) { self.what = what }

@@ -8,7 +8,7 @@ import StoreModel
 struct FactSender: Sendable {
     enum Outcome: Sendable {
         case done(JSONValue)
-        /// Not accepted, and not accepted if it is sent again.
+        /// The server rejected it. Sending it again does not help.
         case rejected(code: String, detail: String)
     }
 

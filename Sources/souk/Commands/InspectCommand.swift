@@ -18,7 +18,7 @@ enum InspectCommand {
             .stopWithParent,
         ],
         details: """
-            The first line of standard output is one JSON object: its URL, and the address of the page. This process sends the
+            The first line of standard output is one JSON object: the server's URL and the page's address. This process sends the
             requests that are written on the page, and records them in the file; for a HAR, or without --records, in
             memory. Records of other processes appear on the page. Stops on SIGTERM and SIGINT.
             """

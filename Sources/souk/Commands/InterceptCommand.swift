@@ -29,12 +29,12 @@ enum InterceptCommand {
                 help: "also accept this host name, besides the address, localhost and the upstream's name"),
             .init(
                 name: "body-memory", value: "MIB",
-                help: "memory for all bodies in MiB: for records, and the same again for uploads (64)"),
+                help: "memory in MiB for the bodies of records, and as much again for uploads (64)"),
             .init(name: "preserve-host", help: "pass the Host header of the program to the server"),
             .stopWithParent,
         ],
         details: """
-            The first line of standard output is one JSON object: its URL, and the address of the inspector.
+            The first line of standard output is one JSON object: the proxy's URL, and the address of the inspector.
             Stops on SIGTERM and SIGINT. Bodies that exceed --body-memory are passed on completely, uploads through temporary
             files, and recorded as truncated. HTTP/1.1 on both sides; a WebSocket's handshake is refused with 501, other
             upgrades are removed. Secrets are removed from records, never from the traffic. The file of florets

@@ -42,7 +42,7 @@ enum KeysCommands {
         let app: BundleID = try Arguments.identifier(arguments.required("bundle-id"), called: "--bundle-id")
         let name = arguments.text("kind") ?? KeyKind.secret.rawValue
         guard let kind = KeyKind(rawValue: name) else { throw Misuse("--kind is public or secret, not \(name.quoted)") }
-        _ = try await ledger.beside { database in
+        _ = try await ledger.withSharedDatabase { database in
             try await managing {
                 try await APIKeys(database: database).create(kind, for: app, label: arguments.text("label")) {
                     entry, key in
@@ -58,7 +58,7 @@ enum KeysCommands {
         options: [LedgerLocation.option, bundle, json]
     ) { arguments in
         let app: BundleID? = try arguments.identifier("bundle-id")
-        let entries = try await LedgerLocation(arguments).beside { try APIKeys(database: $0).list(of: app) }
+        let entries = try await LedgerLocation(arguments).withSharedDatabase { try APIKeys(database: $0).list(of: app) }
         if arguments.has("json") {
             try Terminal.print(json: ["keys": .array(entries.map { .object(members(of: $0)) })])
         } else {
@@ -72,7 +72,7 @@ enum KeysCommands {
         options: [LedgerLocation.option, json],
         details: "ID is the one that souk keys list prints. A running server refuses the key within a second."
     ) { arguments in
-        let entry = try await LedgerLocation(arguments).beside { database in
+        let entry = try await LedgerLocation(arguments).withSharedDatabase { database in
             try await managing { try await APIKeys(database: database).revoke(arguments.operands[0]) }
         }
         if arguments.has("json") {

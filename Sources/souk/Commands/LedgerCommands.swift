@@ -24,7 +24,7 @@ enum LedgerCommands {
             (try FileManager.default.attributesOfItem(atPath: ledger.resolvedPath)[.size] as? NSNumber)?.int64Value ?? 0
         }
         let before = try ledger.exists ? size() : 0
-        try await ledger.beside { try await EntitlementService.compact($0) }
+        try await ledger.withSharedDatabase { try await EntitlementService.compact($0) }
         let after = try size()
         if arguments.has("json") {
             try Terminal.print(json: [
@@ -45,15 +45,15 @@ enum LedgerCommands {
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
-            Reads all facts, claims and customers: each fact must equal its signed payload, each purchase belong to the customers of
-            its token and claims, each answer follow from its facts, each redemption be covered by purchases.
+            Reads all facts, claims and customers. Each fact must equal its signed payload. Each purchase must belong to the
+            customers of its token and claims. Answers must follow from the facts, and purchases must cover all redemptions.
             Changes nothing; a server may be running. Exit 1 when something differs. Debts of customers who spent a
             purchase more than once in older versions are listed, and do not count as differences.
             """
     ) { arguments in
         let features = try arguments.text("features").map { try CatalogueCommands.featureMap(in: $0) } ?? FeatureMap()
         let clock = try await FollowedClock.started(by: arguments)
-        let report = try await LedgerLocation(arguments).beside { database in
+        let report = try await LedgerLocation(arguments).withSharedDatabase { database in
             let apps = try LedgerReplay.apps(in: database).map {
                 EntitlementService.Configuration.App(bundleID: $0, features: features)
             }

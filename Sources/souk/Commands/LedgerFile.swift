@@ -77,9 +77,9 @@ struct LedgerFile: Sendable {
         .readOnly,
     ]
 
-    /// Runs `body` on the database beside a server that has it open. Throws `Misuse` for a missing file, and for one
+    /// Runs `body` on the database, which a server may have open. Throws `Misuse` for a missing file, and for one
     /// with another schema.
-    func beside<Value: Sendable>(_ body: (SQLiteDatabase) async throws -> Value) async throws -> Value {
+    func withSharedDatabase<Value: Sendable>(_ body: (SQLiteDatabase) async throws -> Value) async throws -> Value {
         let status = try Self.refusing { try file().schema(EntitlementService.migrations(for: .sqlite)) }
         try Self.requireComplete(status, path)
         let database = try open(exclusively: false)

@@ -91,7 +91,7 @@ enum LedgerLocation: Sendable {
         guard case .postgres = self, LedgerFile.isPostgres(url),
             case .postgres(var copy) = try LedgerLocation(
                 naming: url, allowsPassword: typed.text(Self.standby.name) == nil)
-        else { throw Misuse("--standby is postgres://user@host/name, beside a --database that is one") }
+        else { throw Misuse("--standby is postgres://user@host/name, and needs a PostgreSQL --database") }
         copy.keepsStatements = try Self.keepsStatements(arguments)
         return try copy.open(isStandby: true)
     }
@@ -139,11 +139,11 @@ enum LedgerLocation: Sendable {
         }
     }
 
-    /// Runs `body` on the database beside a server that has it open. Throws `Misuse` for a missing database and for one
+    /// Runs `body` on the database, which a server may have open. Throws `Misuse` for a missing database and for one
     /// with another schema.
-    func beside<Value: Sendable>(_ body: (any SQLDatabase) async throws -> Value) async throws -> Value {
+    func withSharedDatabase<Value: Sendable>(_ body: (any SQLDatabase) async throws -> Value) async throws -> Value {
         switch self {
-        case .file(let file): return try await file.beside { try await body($0) }
+        case .file(let file): return try await file.withSharedDatabase { try await body($0) }
         case .postgres(let postgres):
             let database = try postgres.open()
             return try await database.closing {

@@ -101,10 +101,10 @@ enum ServeCommand {
     /// `OutputFailure`.
     private static func save(_ keys: IssuedKeys, beside database: String) throws {
         let secret = secretFile(of: keys.bundleID, beside: database)
-        let open = "\(database).\(keys.bundleID).public-key"
-        for path in [secret, open] { try keepFormer(path) }
+        let publicFile = "\(database).\(keys.bundleID).public-key"
+        for path in [secret, publicFile] { try keepFormer(path) }
         try OutputFile.createSecret(keys.secretKey, at: secret)
-        do { try OutputFile.createSecret(keys.publicKey, at: open) } catch {
+        do { try OutputFile.createSecret(keys.publicKey, at: publicFile) } catch {
             unlink(secret)
             throw error
         }

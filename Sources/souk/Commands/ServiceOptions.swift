@@ -32,7 +32,7 @@ struct ServiceOptions: Sendable {
     static let customerRateLimit = Command.Option(
         name: "customer-rate-limit", value: "N[:BURST]",
         help:
-            "requests a second about one customer that public keys may send, BURST at once; none for no limit (50:1000)"
+            "requests per second with public keys about one customer, and BURST at once; none: no limit (50:1000)"
     )
 
     private enum Log: String { case nothing, refusals, requests }
@@ -116,7 +116,7 @@ struct ServiceOptions: Sendable {
             return []
         }
         guard bundles.count == 1, !files.isEmpty else {
-            throw Misuse("--webhook is one app's: give one --bundle-id and at least one --webhook-secret with it")
+            throw Misuse("--webhook is for one app: give one --bundle-id and at least one --webhook-secret with it")
         }
         let secrets = try files.map { path in
             let text = try InputFile.text(path)

@@ -113,7 +113,7 @@ enum SigningCommands {
         let nonce = try uuid("nonce", of: arguments) ?? UUID()
         let instant = try timestamp(of: arguments) ?? SystemClock().now()
         switch request {
-        case .first(let product, let offerID, let username):
+        case .version1(let product, let offerID, let username):
             let offer = PromotionalOffer(
                 bundleID: identity.bundleID, productID: product, offerID: offerID, applicationUsername: username)
             let signature = try signing { () throws(SignedDataError) in
@@ -138,7 +138,7 @@ enum SigningCommands {
 
     /// The signature to create, in one of Apple's two forms.
     private enum OfferRequest {
-        case first(ProductID, offerID: String, username: String)
+        case version1(ProductID, offerID: String, username: String)
         case jws(AppStoreRequest)
 
         init(_ arguments: Arguments) throws {
@@ -147,25 +147,27 @@ enum SigningCommands {
                 throw Misuse("souk offer sign needs one of --offer, --intro-eligibility and --advanced-commerce")
             }
             let version = try arguments.integer("version", in: 1...2) ?? 2
-            let first = ["account-token", "application-username"]
+            let version1Options = ["account-token", "application-username"]
             switch (kinds[0], version) {
             case ("offer", 1):
                 try refuse(["transaction-id", "issuer-id"], of: arguments, because: "version 1 does not contain it")
-                guard first.filter({ arguments.text($0) != nil }).count < 2 else {
+                guard version1Options.filter({ arguments.text($0) != nil }).count < 2 else {
                     throw Misuse("--account-token and --application-username set the same value; give one")
                 }
                 let username = try uuid("account-token", of: arguments)?.uuidString
-                self = .first(
+                self = .version1(
                     try product(arguments), offerID: try arguments.required("offer"),
                     username: username ?? arguments.text("application-username") ?? "")
             case ("offer", _):
-                try refuse(first, of: arguments, because: "version 2 does not contain it; it has --transaction-id")
+                try refuse(
+                    version1Options, of: arguments, because: "version 2 does not contain it; it has --transaction-id")
                 self = .jws(
                     .promotionalOffer(
                         try arguments.required("offer"), for: try product(arguments),
                         transactionID: try arguments.identifier("transaction-id")))
             case ("intro-eligibility", _):
-                try refuse(first + ["version"], of: arguments, because: "--intro-eligibility does not contain it")
+                try refuse(
+                    version1Options + ["version"], of: arguments, because: "--intro-eligibility does not contain it")
                 let texts = ["true": true, "false": false]
                 guard let isAllowed = texts[try arguments.required("intro-eligibility")] else {
                     throw Misuse("--intro-eligibility is true or false")
@@ -176,7 +178,7 @@ enum SigningCommands {
                     .introductoryOfferEligibility(isAllowed, for: try product(arguments), transactionID: transaction))
             default:
                 try refuse(
-                    first + ["version", "product", "transaction-id"], of: arguments,
+                    version1Options + ["version", "product", "transaction-id"], of: arguments,
                     because: "the request of --advanced-commerce contains it")
                 self = .jws(.advancedCommerce(try InputFile.read(try arguments.required("advanced-commerce"))))
             }

@@ -28,7 +28,7 @@ enum SyncCommand {
         details: """
             Apple keeps notifications for 180 days. After an interruption, run the same command again: it continues. Later runs
             begin an hour before the end of the last one. Repeated facts count once.
-            Purchases that another customer has stay with that customer.
+            The purchases of another customer stay with that customer.
             Respects the rate limits of the App Store. Exit 1 when a fact was not accepted.
             """
     ) { arguments in

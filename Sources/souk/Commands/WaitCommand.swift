@@ -16,7 +16,7 @@ enum WaitCommand {
             FILE contains the first line of a service. So a script needs neither a fixed port nor a sleep:
             souk simulate --catalog F.storekit > store.json &
             store=$(souk wait store.json)
-            A service answers when a request to it gets a response other than 503, whatever its status. Certificates
+            A service answers when a request to it gets a response with any status except 503. Certificates
             are not checked. Exit 1 after the timeout. A name, a password and a query in URL are sent, and not printed.
             """
     ) { arguments in

@@ -19,7 +19,7 @@ final class ChildProcess: Sendable {
 
     /// Starts `souk` with `arguments` and waits for its first line, for `timeout` at most.
     ///
-    /// Throws `Failure` with the last line of the child's log when it ends before.
+    /// Throws `Failure` with the last line of the child's log when it ends before that line.
     static func start(
         _ arguments: [String], named name: String, log: String, timeout: Duration = .seconds(20)
     ) async throws -> ChildProcess {

@@ -143,12 +143,12 @@ struct DemoScenario {
             let id = result["transactionID"]?.stringValue.flatMap(TransactionID.init(rawValue:))
         else { throw DemoFault("buying \(item.id) ended with \(JSONValue.object(result))") }
         try await checkDelivered(id)
-        let sum = try await world.verifier().transaction(await signedTransaction(id))
-        guard sum.payload.productId == item.id.rawValue else {
-            throw DemoFault("transaction \(id) was signed for \(sum.payload.productId ?? "nothing")")
+        let verified = try await world.verifier().transaction(await signedTransaction(id))
+        guard verified.payload.productId == item.id.rawValue else {
+            throw DemoFault("transaction \(id) was signed for \(verified.payload.productId ?? "nothing")")
         }
         lastTransaction = id
-        return "\(item.id) \(price(of: sum.payload, item)): signed, verified, acknowledged, then finished"
+        return "\(item.id) \(price(of: verified.payload, item)): signed, verified, acknowledged, then finished"
     }
 
     /// The price paid, and the price after an offer ends.

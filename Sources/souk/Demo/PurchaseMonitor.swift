@@ -5,7 +5,7 @@ import Primitives
 /// A transport that checks two guarantees: no transaction is finished at the store before the server has acknowledged
 /// it, and none is finished twice.
 final class PurchaseMonitor: HTTPTransport {
-    private struct Account {
+    private struct State {
         var acknowledged: Set<String> = []
         var finished: [String: Int] = [:]
         var faults: [String] = []
@@ -13,28 +13,28 @@ final class PurchaseMonitor: HTTPTransport {
     }
 
     private let network: any HTTPTransport
-    private let account = Locked(Account())
+    private let state = Locked(State())
 
     init(_ network: any HTTPTransport) { self.network = network }
 
     /// Sets an action that runs just before the next transaction is presented to the server.
     func beforeNextPresentation(_ action: @escaping @Sendable () async -> Void) {
-        account.withLock { $0.beforePresenting = action }
+        state.withLock { $0.beforePresenting = action }
     }
 
     /// Returns how many times a transaction was finished at the store.
-    func timesFinished(_ transaction: String) -> Int { account.withLock { $0.finished[transaction] ?? 0 } }
-    func isAcknowledged(_ transaction: String) -> Bool { account.withLock { $0.acknowledged.contains(transaction) } }
-    var faults: [String] { account.withLock { $0.faults } }
+    func timesFinished(_ transaction: String) -> Int { state.withLock { $0.finished[transaction] ?? 0 } }
+    func isAcknowledged(_ transaction: String) -> Bool { state.withLock { $0.acknowledged.contains(transaction) } }
+    var faults: [String] { state.withLock { $0.faults } }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let path = request.path
         let isPresentation =
             request.method == .post && path.hasPrefix("/v1/customers/") && path.hasSuffix("/transactions")
         if isPresentation {
-            let action = account.withLock { account in
-                defer { account.beforePresenting = nil }
-                return account.beforePresenting
+            let action = state.withLock { state in
+                defer { state.beforePresenting = nil }
+                return state.beforePresenting
             }
             await action?()
         }
@@ -50,18 +50,18 @@ final class PurchaseMonitor: HTTPTransport {
 
     private func note(answer: JSONValue?) {
         let ids = answer?["acknowledgedTransactionIDs"]?.arrayValue?.compactMap(\.stringValue) ?? []
-        account.withLock { $0.acknowledged.formUnion(ids) }
+        state.withLock { $0.acknowledged.formUnion(ids) }
     }
 
     private func note(finishAt path: String) {
         let segments = path.split(separator: "/")
         guard segments.count >= 2 else { return }
         let id = String(segments[segments.count - 2])
-        account.withLock { account in
-            if !account.acknowledged.contains(id) {
-                account.faults.append("transaction \(id) was finished before the server acknowledged it")
+        state.withLock { state in
+            if !state.acknowledged.contains(id) {
+                state.faults.append("transaction \(id) was finished before the server acknowledged it")
             }
-            account.finished[id, default: 0] += 1
+            state.finished[id, default: 0] += 1
         }
     }
 }

@@ -19,7 +19,7 @@ enum ServeOptions {
             .init(name: "clock", value: "URL", help: "follow the virtual time of a simulator; needs --root"),
             .init(
                 name: "max-connections", value: "N",
-                help: "the limit of open connections; one more closes the one that is idle longest (10000)"),
+                help: "the limit of open connections; a further one closes the one idle for longest (10000)"),
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
             formerFeatures, LedgerLocation.standby, LedgerLocation.standbyLag,
