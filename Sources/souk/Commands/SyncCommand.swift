@@ -143,7 +143,7 @@ struct StoreSync: Sendable {
         var bar = ProgressBar("customers", of: customers.count)
         defer { bar.end() }
         for (index, customer) in customers.enumerated() {
-            try await take(customer, into: &report)
+            try await sendPurchases(of: customer, countingIn: &report)
             bar.show(index + 1, "\(index + 1) of \(customers.count), \(report.rejected) rejected")
         }
         return report
@@ -151,7 +151,7 @@ struct StoreSync: Sendable {
 
     /// Sends the purchases of a customer. The history of one purchase contains all purchases of its buyer, so one request
     /// is enough for most customers.
-    private func take(_ customer: CustomerID, into report: inout FactReport) async throws {
+    private func sendPurchases(of customer: CustomerID, countingIn report: inout FactReport) async throws {
         let path = "/v1/customers/\(PercentEncoding.encode(customer.rawValue))"
         let known = try await server.get(path)
         let own = Self.purchases(in: known)
@@ -195,8 +195,8 @@ struct StoreSync: Sendable {
                 .compactMap { $0["originalTransactionID"]?.stringValue })
     }
 
-    /// Whether another customer has a purchase, and must not lose it to this one, who may be the same person under
-    /// another id.
+    /// Whether another customer has a purchase. That customer must not lose it to this one: both can be the ids of one
+    /// person.
     private func isHeld(_ purchase: String, byOthersThan customer: String) async throws -> Bool {
         // The search also finds ids that begin with the purchase's id. Clients with the public key can create many of
         // those, so one page is not enough.
