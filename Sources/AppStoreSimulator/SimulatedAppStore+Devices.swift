@@ -5,7 +5,7 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// The functions for devices, which StoreKit has for an app.
+/// The functions for devices. An app gets them from StoreKit.
 extension SimulatedAppStore {
     /// The maximum number of updates in one answer. The next answer has the rest.
     static let updateLimit = 200
@@ -163,7 +163,7 @@ extension SimulatedAppStore {
             guard cursor.isOf(device.account, by: now), cursor.at > device.deliveredUntil else { return false }
             let feed = try Feed(
                 db, for: device, after: device.deliveredUntil, until: cursor.at, limit: Self.updateLimit)
-            // Also after many unfinished purchases, so that the next feed skips them.
+            // An incomplete feed of unfinished purchases counts too, so that the next feed continues after it.
             return !feed.hasOnlyUnfinishedPurchases || feed.end < feed.requestedEnd
         }
         guard hasChanges else { return }

@@ -31,7 +31,7 @@ static inline CURLcode souk_curl_set_callback(
     return code == CURLE_OK ? curl_easy_setopt(handle, data, context) : code;
 }
 
-/// Only http and https, whatever the URL says.
+/// Allows only http and https URLs.
 static inline CURLcode souk_curl_allow_only_http(CURL *handle) {
 #if LIBCURL_VERSION_NUM >= 0x075500
     return curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");

@@ -13,7 +13,7 @@ typedef struct souk_mhd_settings {
     size_t memory_per_connection;
     const char *private_key;
     const char *certificate;
-    /// As GnuTLS reads priorities.
+    /// A GnuTLS priority string.
     const char *tls_priorities;
     void *context;
     MHD_AccessHandlerCallback access;
@@ -22,7 +22,7 @@ typedef struct souk_mhd_settings {
     void *(*request_line)(void *context, const char *target, struct MHD_Connection *connection);
 } souk_mhd_settings;
 
-/// Leaves percent-escapes as they were sent.
+/// Leaves percent-escapes undecoded.
 static inline size_t souk_mhd_keep_escapes(void *context, struct MHD_Connection *connection, char *text) {
     (void)context;
     (void)connection;
@@ -36,7 +36,7 @@ static inline struct MHD_Daemon *souk_mhd_start(const souk_mhd_settings *setting
     options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_TIMEOUT, settings->idle_seconds, NULL};
     options[count++] =
         (struct MHD_OptionItem){MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)settings->memory_per_connection, NULL};
-    // Its strict checks answer in HTML or not at all; the listener makes them itself.
+    // microhttpd's strict checks answer in HTML or not at all; the listener has checks of its own.
     options[count++] = (struct MHD_OptionItem){MHD_OPTION_STRICT_FOR_CLIENT, 0, NULL};
     options[count++] =
         (struct MHD_OptionItem){MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)&souk_mhd_keep_escapes, NULL};
@@ -64,7 +64,7 @@ static inline unsigned int souk_mhd_flags(int uses_tls) {
     return uses_tls ? flags | MHD_USE_TLS : flags;
 }
 
-/// What the connection callback stored for this connection.
+/// The context that the connection callback stored for this connection.
 static inline void *souk_mhd_connection_context(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info == NULL ? NULL : info->socket_context;
@@ -82,16 +82,16 @@ static inline size_t souk_mhd_header_size(struct MHD_Connection *connection) {
     return info == NULL ? 0 : info->header_size;
 }
 
-/// Whether microhttpd takes requests apart in the buffer that they came in, as texts that end with NUL: before 1.0.
-static inline int souk_mhd_ends_texts_in_place(void) { return MHD_get_version()[0] == '0'; }
+/// Whether microhttpd parses requests in their receive buffer, into strings that end with NUL: before version 1.0.
+static inline int souk_mhd_parses_in_place(void) { return MHD_get_version()[0] == '0'; }
 
-/// Has an answer of unknown length end with its connection.
+/// Makes the end of the connection the end of a response of unknown length, without chunked encoding.
 static inline void souk_mhd_forbid_chunks(struct MHD_Response *response) {
     MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
 }
 
 #ifdef __linux__
-// glibc declares it for _GNU_SOURCE only.
+// glibc declares accept4 for _GNU_SOURCE only.
 int accept4(int listening, struct sockaddr *address, socklen_t *length, int flags);
 #endif
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Debian puts the header into a folder of its own; pkg-config names that folder, and not every tool asks pkg-config.
+// Debian has the header in a folder of its own. pkg-config names that folder, but not every tool asks pkg-config.
 #if __has_include(<libpq-fe.h>)
 #include <libpq-fe.h>
 #else

@@ -70,7 +70,7 @@ final class CurlEngine: Sendable {
 
     private func run(_ multi: Multi) {
         Thread.start(named: "CurlTransport") { [self] in
-            // The signal is blocked, because libcurl and the TLS library write to sockets that the server may have closed.
+            // Blocks SIGPIPE: libcurl and the TLS library can write to sockets that the server has closed.
             var signals = sigset_t()
             sigemptyset(&signals)
             sigaddset(&signals, SIGPIPE)
@@ -133,9 +133,7 @@ struct TransferLoop {
     }
 
     /// Executes the commands, advances all transfers and waits for the next event. Returns `false` when the engine has
-    /// stopped.
-    ///
-    /// Queued transfers are started again just before the wait, which libcurl then skips.
+    /// stopped. Starts queued transfers in the place of ended ones just before the wait, which libcurl then skips.
     mutating func runOnce(_ mail: (commands: [CurlEngine.Command], isStopped: Bool)) -> Bool {
         for command in mail.commands { execute(command) }
         if mail.isStopped {

@@ -52,7 +52,7 @@ final class Transfer: @unchecked Sendable {
         HTTPError(.timeout, "The exchange was not complete within \(request.timeout).")
     }
 
-    // MARK: - Life
+    // MARK: - Lifecycle
 
     var origin: String { request.origin }
 

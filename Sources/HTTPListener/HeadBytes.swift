@@ -8,7 +8,7 @@ import Foundation
 /// piece and in order, and only replaces the byte after each part with NUL. So if there are more bytes between two parts
 /// than a line end, microhttpd has skipped some. Since 1.0 microhttpd refuses such requests itself.
 struct HeadBytes {
-    static let areInPlace = souk_mhd_ends_texts_in_place() != 0
+    static let areInPlace = souk_mhd_parses_in_place() != 0
 
     let start: UnsafeRawPointer
     let count: Int

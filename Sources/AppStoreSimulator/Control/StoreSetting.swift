@@ -50,10 +50,10 @@ public struct StoreSetting: Sendable, Hashable {
     public static let timeRate = StoreSetting(
         name: "timeRate", kind: .choice(TimeRate.names), summary: "the speed of virtual time")
 
-    /// The URL that receives App Store Server Notifications. An event without one is never sent.
+    /// The URL that receives App Store Server Notifications. Events while it is `off` are never sent.
     public static let notificationsURL = StoreSetting(
         name: "notificationsURL", kind: .url,
-        summary: "the URL for App Store Server Notifications; an event without a URL is never sent")
+        summary: "the URL for App Store Server Notifications; events while it is off are never sent")
     /// Whether failed notifications are sent again, as in production, or not, as in the sandbox.
     public static let notificationRetries = StoreSetting(
         name: "notificationRetries", kind: .choice(["production", "sandbox"]),
@@ -137,7 +137,7 @@ public struct StoreSetting: Sendable, Hashable {
     /// Whether the setting has another value than its default.
     func isSet(in settings: [String: JSONValue]) -> Bool { settings[name].map { $0 != defaultValue } ?? false }
 
-    /// Converts a value to the form in which it is stored. Reads strings as people type them: `on`, `true`, `16d`, `0.5`.
+    /// Converts a value to its stored form. Reads strings as people type them: `on`, `true`, `16d`, `0.5`.
     ///
     /// - Parameter given: A value.
     /// - Returns: The stored form.

@@ -3,8 +3,8 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// The renewal conditions of the whole store, by name and date. The name of a price increase or a withdrawal includes the
-/// product.
+/// The renewal conditions of the whole store, by name and date. The name of a price increase or a withdrawal includes
+/// the product.
 extension SimulatorDatabase {
     func conditions() throws -> RenewalConditions {
         var conditions = RenewalConditions()

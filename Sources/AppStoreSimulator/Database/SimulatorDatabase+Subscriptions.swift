@@ -34,7 +34,7 @@ extension SimulatorDatabase {
         for (place, run) in record.runs.enumerated() { try save(run, at: place, of: record.originalID) }
     }
 
-    /// Saves a run. Of the runs before the last, an event changes only those that it closes.
+    /// Saves a run. An event changes an existing run only in its number of periods, its upgrade and its end.
     private func save(_ run: Run, at place: Int, of original: Int64) throws {
         try sql.execute(
             """
@@ -92,7 +92,7 @@ extension SimulatorDatabase {
     }
 
     /// Reads a subscription. A share has the periods of the owner's own subscription, because a share is not shared
-    /// again, and also the revocations of this member alone.
+    /// again. It has the owner's revocations and those for this member alone.
     private func subscription(_ row: SQLRow) throws -> SubscriptionRecord {
         let original = try row.number("original", in: ColumnRange.readable)
         let share = try row.share()

@@ -3,14 +3,14 @@ import StoreModel
 
 /// Family Sharing: a member's share of a purchase is a row of its own that refers to the owner's purchase.
 ///
-/// A shareable product is shared with the family when it is bought, and a new member gets the shared purchases of the others. A
-/// member's own subscription continues beside a share of the same group. A product that is bought once is shared only
-/// with members who do not have it.
+/// A shareable product is shared with the family when it is bought, and a new member gets the shared purchases of the
+/// others. A member's own subscription continues beside a share of the same group. A product that is bought once is
+/// shared only with members who do not have it.
 extension SimulatorEvent {
     /// Updates the shares of the families concerned.
     ///
-    /// A plan that is not shareable ends the shares when it begins, also at a renewal. A shareable plan that begins at
-    /// a renewal is shared from the family's next event on.
+    /// When a plan begins that is not shareable, also by a renewal, the shares end. A shareable plan that begins by a
+    /// renewal is shared from the family's next event on.
     mutating func settleShares() throws {
         guard accounts.count > 1 else { return }
         for family in Set(try accounts.compactMap { try db.account($0.id)?.family }).sorted() {
@@ -68,7 +68,7 @@ extension SimulatorEvent {
         try record([.purchase(shared, share: share), reported(.purchased, shared.id, shared.productID, other)])
     }
 
-    /// Ends the shares that `leavers` have of the others, and those that the others have of them.
+    /// Ends the shares of `leavers` in purchases of the others, and those of the others in purchases of `leavers`.
     mutating func endShares(of leavers: Set<Int64>) throws {
         for account in accounts {
             for record in try db.subscriptions(of: account.id) where isOpen(record) {

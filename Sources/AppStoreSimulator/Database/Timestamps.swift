@@ -22,7 +22,7 @@ final class Timestamps: Sendable {
         /// The events that are not yet committed. Several events of an account can share a commit.
         var pending: [Ticket: PendingEvent] = [:]
         var tickets = 0
-        /// The earliest instant of a new event: an earlier run can have reported everything before it.
+        /// The earliest instant of a new event: an earlier process can have reported everything before it.
         var floor: Date
 
         mutating func remember(_ account: Int64, _ instant: Date) {
@@ -39,7 +39,7 @@ final class Timestamps: Sendable {
 
     init(floor: Date) { state = Locked(State(floor: floor)) }
 
-    /// Returns the instant for a report to `account`: every event up to it is in a later read of the database.
+    /// Returns the instant for a report to `account`. A later read of the database contains every event up to it.
     ///
     /// `reading` is the time of the clock, or of the account's latest event if that is later.
     func report(_ account: Int64, _ reading: Date) -> Date {
@@ -98,8 +98,8 @@ final class Timestamps: Sendable {
 
     /// Returns the millisecond that is written into a document signed at an instant.
     ///
-    /// Documents of one millisecond keep their order: each microsecond counts as a millisecond. A report just before an
-    /// event's microsecond is signed with an earlier millisecond than the event.
+    /// Documents of one millisecond keep their order: each microsecond adds a millisecond. The last ten subtract up to
+    /// nine, so that a report just before an event is signed with an earlier millisecond than the event.
     static func signed(_ instant: Date) -> Int64 {
         let (whole, part) = instant.microseconds.quotientAndRemainder(dividingBy: 1000)
         return whole + (part >= 990 ? part - 999 : part)
@@ -109,7 +109,7 @@ final class Timestamps: Sendable {
     private static func raise(_ instant: Date, to millisecond: Int64) -> Date {
         let missing = millisecond - signed(instant)
         let raised = instant.microseconds + max(0, missing)
-        // A millisecond has 900 places for events. Later ones move to the milliseconds that they are signed with.
+        // Events use the first 900 microseconds. A later one moves to the start of the millisecond it is signed with.
         return raised % 1000 < 900 && missing < 900
             ? Date(microseconds: raised) : Date(microseconds: max(millisecond, signed(instant)) * 1000)
     }

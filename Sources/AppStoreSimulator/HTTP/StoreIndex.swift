@@ -46,8 +46,8 @@ struct StoreDocuments: Sendable {
 
     init(of bundleID: BundleID) { index = StoreIndex(bundleID: bundleID) }
 
-    /// Returns the answer to a request for one of the documents; `nil` for another request, and for `/` without a
-    /// browser, which is an endpoint.
+    /// Returns the answer to a request for one of the documents; `nil` for other requests. `/` for a client that is
+    /// not a browser is an endpoint.
     func answer(to request: HTTPRequest) -> HTTPResponse? {
         guard [.get, .head].contains(request.method) else { return nil }
         return switch request.path {

@@ -7,8 +7,8 @@ struct EventNotifications {
     /// The states before the event, by original transaction, of the subscriptions of all its accounts.
     private var before: [Int64: SubscriptionState] = [:]
 
-    /// Writes the notifications of the time until now. Throws `TooManyDueNotifications` if there are too many for one
-    /// commit.
+    /// Writes the notifications that follow from time alone until `now`. Throws `TooManyDueNotifications` if there are
+    /// too many for one commit.
     init(
         _ writer: NotificationWriter, _ accounts: [SimulatorDatabase.Account], under conditions: RenewalConditions,
         at now: Date
@@ -24,8 +24,8 @@ struct EventNotifications {
         }
     }
 
-    /// Writes the notifications of the event's changes. `updates` are its updates for devices. One about a
-    /// product that the customer already owned has no notification.
+    /// Writes the notifications of the event's changes. `updates` are its updates for devices. An
+    /// update about a product that the customer already owned has no notification.
     func close(
         _ accounts: [SimulatorDatabase.Account], under conditions: RenewalConditions, at now: Date,
         _ updates: [UpdateRecord]

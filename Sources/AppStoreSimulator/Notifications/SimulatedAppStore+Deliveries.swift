@@ -21,7 +21,7 @@ extension SimulatedAppStore {
         senderTask.withLock { $0 = Task { await sender.run() } }
     }
 
-    /// Returns after the last attempt. The signal must be closed before.
+    /// Waits for the last attempt. `signal` must be closed first.
     func stopSending() async {
         await senderTask.withLock { $0 }?.value
     }

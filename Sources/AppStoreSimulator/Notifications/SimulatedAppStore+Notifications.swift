@@ -9,8 +9,8 @@ extension SimulatedAppStore {
     /// The maximum number of subscriptions in one commit.
     private static let commitSize = 500
 
-    /// Writes the notifications that follow from time alone until now: renewals, failed payments and expiry. Returns the
-    /// instant of the next such change.
+    /// Writes the notifications that follow from time alone until now: renewals, failed payments and expiry. Returns
+    /// the instant of the next such change.
     ///
     /// Consecutive equal notifications of a subscription become one, unless `notifySkippedTime` is `all`. Throws
     /// `CancellationError` between two commits if the store closes or the task is cancelled; the rest is written later.
@@ -82,9 +82,9 @@ extension SimulatedAppStore {
         return value
     }
 
-    /// Raised when there can be notifications to send. Events of accounts and of the clock raise it as well.
+    /// The key of `signal` for notifications to send. Events of accounts and of the clock raise it as well.
     static let notifications: Int64 = -3
-    /// Raised after each attempt.
+    /// The key of `signal` that is raised after each attempt.
     static let delivered: Int64 = -4
 
     // MARK: - Sent notifications

@@ -67,7 +67,7 @@ extension SubscriptionState {
 
     private func changeOfPlan(since before: SubscriptionState) -> StoreNotification? {
         guard isRunning, before.isRunning else { return nil }
-        // The condensed record has no next offer that was already sold.
+        // `condensed` removes a next offer that was already sold, which is no change.
         let (old, new) = (before.condensed.renewal.offer, condensed.renewal.offer)
         let isOffer = new != nil && new != old
         let next = nextSale().plan.productID

@@ -93,7 +93,7 @@ struct ScenarioFinding: Error {
 
 /// Reads the files of scenarios.
 enum ScenarioFile {
-    /// Reads a file. Throws `ScenarioError` with `culprit` and `pointer`, the place that names the file.
+    /// Reads a file. Throws `ScenarioError` for the file `culprit`, at `pointer`: the place that refers to `path`.
     static func read(
         _ path: String, limit: Int = ScenarioReader.byteLimit, for culprit: String, at pointer: String = ""
     ) throws -> [UInt8] {

@@ -93,7 +93,7 @@ struct ScenarioExpectation: Sendable {
 }
 
 extension Endpoint {
-    /// The list in its response that an expectation of its id means.
+    /// The list in its response that an expectation compares: the one with the endpoint's id, or the only one.
     fileprivate var list: String? {
         guard case .object(let properties) = answer?.definition.json["properties"] else { return nil }
         let lists = properties.filter { $0.value["type"] == "array" }.map(\.key)

@@ -233,7 +233,7 @@ private struct ScenarioRun {
 
 /// One attempt to send a notification, as scenarios expect it.
 struct NotificationSendAttempt: Encodable, Sendable, WireModel {
-    static let schemaName = "ToldAttempt"
+    static let schemaName = "NotificationSendAttempt"
     static let schema = WireSchema.object([
         .required("at", .date), .required("attempt", .integer(1...1000)), .optional("result", .text),
         .required("type", .text), .optional("subtype", .text), .optional("account", .text),

@@ -30,7 +30,7 @@ struct ScenarioShape {
         return (schema.json, schema.named, true)
     }
 
-    /// Returns the expected value with objects in place of such strings.
+    /// Returns the expected value with objects in place of the strings of a type and a subtype.
     func normalized(_ expected: JSONValue) -> JSONValue {
         isNotification ? Self.elements(of: expected, Self.type) : expected
     }

@@ -20,8 +20,8 @@ struct ServerRefusal: Error {
 
     init(status: Int) { response = HTTPResponse(status: status) }
 
-    /// Creates the response to a request that failed with `error`. An error of the database, and a cancellation while the
-    /// store closes, can be retried.
+    /// Creates the response to a request that failed with `error`. An error of the database, and a cancellation while
+    /// the store closes, can be retried.
     init(answering error: any Error) {
         switch error {
         case let refusal as ServerRefusal: self = refusal

@@ -2,7 +2,7 @@ import AppStorePayloads
 import Foundation
 import StoreModel
 
-/// The pages of a customer's transactions: 20 at a time, in the order of an instant of each.
+/// The pages of a customer's transactions: 20 at a time, ordered by a date such as the last modification.
 ///
 /// The revision of a page contains the instant and the number of its last transaction. New transactions come after it,
 /// so pages do not shift, and an old revision returns the new transactions.

@@ -19,7 +19,7 @@ import StoreModel
 /// All methods throw ``AppStoreServerAPIError``, or `CancellationError` if the task was cancelled. Failures that may
 /// pass are retried with ``Configuration/backoff``. Test notifications and extensions without `requestIdentifier` must
 /// not be repeated: they are retried only if the App Store certainly did not act. If the App Store's `Retry-After` is
-/// longer than the backoff allows, the error has its time.
+/// longer than the backoff allows, the error has it as `retryAfter`.
 public struct AppStoreServerAPIClient: Sendable {
     /// The URL of the API in production.
     public static let productionURL = "https://api.storekit.apple.com"

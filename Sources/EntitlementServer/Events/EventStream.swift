@@ -6,9 +6,9 @@ import StoreModel
 /// The events of one ledger as server-sent events (WHATWG HTML, "Server-sent events").
 ///
 /// The stream begins after the last event that the listener saw, and continues with new events. It sends a comment
-/// after a time without events. Each stream reads the ledger one page at a time, at the speed of its listener, so that a
-/// slow listener needs no memory and delays no other. The stream ends within a second after any process revoked its key, and sends no
-/// event that was committed after the revocation.
+/// after a time without events. It reads the ledger one page at a time, at the speed of its listener, so that a slow
+/// listener needs no memory and delays no other. It ends within a second after any process revoked its key, and sends
+/// no event that was committed after the revocation.
 final class EventStream: Sendable {
     private struct State {
         var sequence: Int64

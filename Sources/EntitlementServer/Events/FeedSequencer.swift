@@ -3,8 +3,8 @@ import SQLStorage
 
 /// Numbers events in the order of their commits, in a database with concurrent writers.
 ///
-/// Numbers that transactions take from a sequence are not in the order of their commits. A reader that continues after the
-/// last number would miss an event that was committed later with a smaller number. So an event is inserted with a
+/// Numbers that transactions take from a sequence are not in the order of their commits. A reader that continues after
+/// the last number would miss an event that was committed later with a smaller number. So an event is inserted with a
 /// negative number, which readers skip. After the commit this job assigns its final number: 1, 2, 3, without gaps. The
 /// row of a customer is locked until the commit, so the events of one customer keep their order.
 ///

@@ -4,7 +4,7 @@ import StoreKitAdapter
 import StoreModel
 
 extension StoreEndpoints {
-    private static let device1 = "/store/v1/devices/{device}"
+    private static let devicePath = "/store/v1/devices/{device}"
     private static let productIDs = OpenAPIDocument.Parameter(
         "id", in: .query, .product, "only these products; all by default", repeats: true)
     private static let wait = OpenAPIDocument.Parameter(
@@ -16,25 +16,25 @@ extension StoreEndpoints {
             .post, "/store/v1/devices", "signIn", "Sign a device in to an account", taking: StoreWire.SignIn.self,
             refusals: [.unknownAccount]
         ) { call, body in try await call.store.signIn(account: AccountName(unchecked: body.account)) },
-        on(.get, device1, "device", "The device, its account and storefront") { call in
+        on(.get, devicePath, "device", "The device, its account and storefront") { call in
             try await call.store.state(of: try call.device)
         },
         on(
-            .get, device1 + "/products", "deviceProducts", "Get the products in the device's storefront",
+            .get, devicePath + "/products", "deviceProducts", "Get the products in the device's storefront",
             parameters: [productIDs]
         ) {
             call in
             try await call.store.products(call.productIDs, for: try call.device)
         },
         on(
-            .post, device1 + "/payments", "addPayment", "Add a payment; its outcome is one of the updates",
+            .post, devicePath + "/payments", "addPayment", "Add a payment; its outcome is one of the updates",
             taking: Payment.self
         ) { call, payment in
             try await call.store.add(payment, from: try call.device)
             return StoreWire.Accepted(paymentID: payment.id)
         },
         on(
-            .get, device1 + "/updates", "updates", "Get the updates after a cursor, oldest first",
+            .get, devicePath + "/updates", "updates", "Get the updates after a cursor, oldest first",
             parameters: [
                 .init(
                     "after", in: .query, .text,
@@ -49,21 +49,22 @@ extension StoreEndpoints {
                 for: try call.device, after: call.query["after"], wait: call.seconds("wait"),
                 storefront: call.query["storefront"])
         },
-        on(.post, device1 + "/transactions/{transaction}/finish", "finish", "Mark a transaction as delivered") { call in
+        on(.post, devicePath + "/transactions/{transaction}/finish", "finish", "Mark a transaction as delivered") {
+            call in
             try await call.store.finish(try call.transaction, from: try call.device)
             return Nothing()
         },
-        on(.post, device1 + "/restore", "restore", "The transactions that give access now, freshly signed") { call in
+        on(.post, devicePath + "/restore", "restore", "The transactions that give access now, freshly signed") { call in
             StoreWire.Transactions(transactions: try await call.store.restore(for: try call.device))
         },
         on(
-            .get, device1 + "/owned-transactions", "ownedTransactions",
+            .get, devicePath + "/owned-transactions", "ownedTransactions",
             "The transactions that give access now, without a restore"
         ) { call in
             StoreWire.Transactions(transactions: try call.store.ownedTransactions(of: try call.device))
         },
         on(
-            .post, device1 + "/offer-codes", "redeemOnDevice",
+            .post, devicePath + "/offer-codes", "redeemOnDevice",
             "Redeem an offer code; its outcome is one of the updates",
             taking: OfferCodeRedemption.self, canReturnStoreFailure: true
         ) { call, redemption in
@@ -71,25 +72,26 @@ extension StoreEndpoints {
             return Nothing()
         },
         on(
-            .post, device1 + "/messages/{message}", "answerMessage", "Answer a message of the store for the customer",
+            .post, devicePath + "/messages/{message}", "answerMessage",
+            "Answer a message of the store for the customer",
             taking: StoreWire.MessageAnswer.self, canReturnStoreFailure: true
         ) { call, body in
             try await call.store.answer(call.path["message"], with: body.answer, from: try call.device)
             return Nothing()
         },
         on(
-            .post, device1 + "/promoted-purchases/{product}", "takePromotedPurchase",
+            .post, devicePath + "/promoted-purchases/{product}", "takePromotedPurchase",
             "Take a promoted purchase; only one device can", refusals: [.unknownPromotedPurchase]
         ) { call in try await call.store.takePromotedPurchase(of: try call.product, for: try call.device) },
         on(
-            .get, device1 + "/receipt", "deviceReceipt", "Get the present app receipt",
+            .get, devicePath + "/receipt", "deviceReceipt", "Get the present app receipt",
             refusals: [.tooManyTransactions]
         ) { call in
             try await call.store.applyInjectedFaults(to: .receipt)
             return try await receipt(call)
         },
         on(
-            .get, device1 + "/app-transaction", "appTransaction", "Get the app transaction, signed for the device"
+            .get, devicePath + "/app-transaction", "appTransaction", "Get the app transaction, signed for the device"
         ) {
             call in
             StoreWire.AppTransaction(signedAppTransaction: try call.store.appTransaction(of: try call.device))

@@ -4,20 +4,20 @@ import StoreKitAdapter
 import StoreModel
 
 extension StoreEndpoints {
-    private static let account1 = "/control/v1/accounts/{account}"
-    private static let transaction1 = "/control/v1/transactions/{transaction}"
+    private static let accountPath = "/control/v1/accounts/{account}"
+    private static let transactionPath = "/control/v1/transactions/{transaction}"
 
     static let purchases: [Endpoint<StoreHandler>] = [
         on(
-            .post, account1 + "/buy", "buy", "Buy for an account, without one of its devices",
+            .post, accountPath + "/buy", "buy", "Buy for an account, without one of its devices",
             taking: StoreControlWire.Buy.self, canReturnStoreFailure: true
         ) { call, body in try await call.store.buy(body, for: try call.account) },
         on(
-            .post, account1 + "/redeem", "redeem", "Redeem an offer code", taking: StoreControlWire.Redeem.self,
+            .post, accountPath + "/redeem", "redeem", "Redeem an offer code", taking: StoreControlWire.Redeem.self,
             canReturnStoreFailure: true
         ) { call, body in try await call.store.redeem(body, for: try call.account) },
         on(
-            .post, account1 + "/promote", "promote",
+            .post, accountPath + "/promote", "promote",
             "Begin a promoted purchase, which the app completes",
             taking: StoreControlWire.Promotion.self, refusals: [.unknownProduct], canReturnStoreFailure: true
         ) { call, body in
@@ -25,23 +25,23 @@ extension StoreEndpoints {
             return Nothing()
         },
         on(
-            .get, account1 + "/transactions", "transactions", "All transactions of an account, oldest first",
+            .get, accountPath + "/transactions", "transactions", "All transactions of an account, oldest first",
             refusals: [.tooManyTransactions]
         ) { call in
             StoreControlWire.Transactions(transactions: try await call.store.transactions(of: try call.account))
         },
         on(
-            .get, account1 + "/subscriptions", "subscriptions", "All subscriptions of an account, with their status"
+            .get, accountPath + "/subscriptions", "subscriptions", "All subscriptions of an account, with their status"
         ) { call in
             StoreControlWire.Subscriptions(subscriptions: try await call.store.subscriptions(of: try call.account))
         },
         on(
-            .get, account1 + "/entitlements", "entitlements", "The transactions that give an account access now"
+            .get, accountPath + "/entitlements", "entitlements", "The transactions that give an account access now"
         ) { call in
             StoreControlWire.Transactions(transactions: try await call.store.entitlements(of: try call.account))
         },
         on(
-            .get, account1 + "/unfinished", "unfinished", "The transactions that no device has finished",
+            .get, accountPath + "/unfinished", "unfinished", "The transactions that no device has finished",
             refusals: [.tooManyTransactions]
         ) { call in
             StoreControlWire.Transactions(
@@ -62,7 +62,7 @@ extension StoreEndpoints {
         },
         ofSubscription("cancel", "cancel", "Turn auto-renewal off") { try await $0.cancel($2, for: $1) },
         on(
-            .post, account1 + "/resume", "resume", "Turn auto-renewal on again, perhaps to another plan",
+            .post, accountPath + "/resume", "resume", "Turn auto-renewal on again, perhaps to another plan",
             taking: StoreControlWire.Resume.self, refusals: [.unknownSubscription, .otherGroup]
         ) { call, body in
             try await call.store.resume(body.productID, renewingTo: body.renewsTo, for: try call.account)
@@ -77,7 +77,7 @@ extension StoreEndpoints {
             "resolve-billing", "resolveBilling", "Let the payments of a subscription work again", refusals: [.notNow]
         ) { try await $0.resolveBilling($2, for: $1) },
         on(
-            .post, account1 + "/price-consent", "answerPriceIncrease", "Answer a price increase for the customer",
+            .post, accountPath + "/price-consent", "answerPriceIncrease", "Answer a price increase for the customer",
             taking: StoreControlWire.PriceConsent.self,
             refusals: [.unknownSubscription, .nothingToAnswer]
         ) { call, body in
@@ -92,35 +92,36 @@ extension StoreEndpoints {
             @escaping @Sendable (SimulatedAppStore, AccountName, ProductID) async throws -> StoreControlWire.Transaction
     ) -> Endpoint<StoreHandler> {
         on(
-            .post, "\(account1)/\(word)", id, summary, taking: StoreControlWire.OfProduct.self,
+            .post, "\(accountPath)/\(word)", id, summary, taking: StoreControlWire.OfProduct.self,
             refusals: [.unknownSubscription] + refusals
         ) { call, body in try await act(call.store, try call.account, body.productID) }
     }
 
     static let transactions: [Endpoint<StoreHandler>] = [
         on(
-            .post, transaction1 + "/refund", "refund", "Refund a transaction, in full or in part",
+            .post, transactionPath + "/refund", "refund", "Refund a transaction, in full or in part",
             taking: StoreControlWire.Refund.self, isOptional: true, refusals: [.alreadyRevoked, .invalidValue, .notNow]
         ) { call, body in try await call.store.refund(try call.transaction, body) },
         on(
-            .post, transaction1 + "/reverse-refund", "reverseRefund", "Reverse a refund",
+            .post, transactionPath + "/reverse-refund", "reverseRefund", "Reverse a refund",
             refusals: [.notRefunded]
         ) { call in try await call.store.reverseRefund(try call.transaction) },
         on(
-            .post, transaction1 + "/request-refund", "requestRefund",
+            .post, transactionPath + "/request-refund", "requestRefund",
             "Request a refund for the customer, and a consumption report from the server",
             taking: StoreControlWire.RefundRequest.self, isOptional: true, refusals: [.alreadyRevoked, .notNow]
         ) { call, body in try await call.store.requestRefund(of: try call.transaction, body) },
         on(
-            .post, transaction1 + "/decline-refund", "declineRefund", "Decline a refund request",
+            .post, transactionPath + "/decline-refund", "declineRefund", "Decline a refund request",
             refusals: [.alreadyRevoked, .notNow]
         ) { call in try await call.store.declineRefund(of: try call.transaction) },
         on(
-            .post, transaction1 + "/revoke", "revoke", "Revoke a transaction, as when a family stops sharing",
+            .post, transactionPath + "/revoke", "revoke", "Revoke a transaction, as when a family stops sharing",
             refusals: [.alreadyRevoked]
         ) { call in try await call.store.revoke(try call.transaction) },
         on(
-            .get, transaction1 + "/consumption", "consumption", "Get the consumption information from the app's server"
+            .get, transactionPath + "/consumption", "consumption",
+            "Get the consumption information from the app's server"
         ) { call in
             let consumption = try call.store.consumption(of: try call.transaction)
             return StoreControlWire.Consumption(
@@ -128,12 +129,12 @@ extension StoreEndpoints {
                 information: consumption.information)
         },
         on(
-            .post, transaction1 + "/ask-to-buy", "answerAskToBuy",
+            .post, transactionPath + "/ask-to-buy", "answerAskToBuy",
             "Approve or decline a purchase that waits for approval",
             taking: StoreControlWire.AskToBuy.self, refusals: [.notPending], canReturnStoreFailure: true
         ) { call, body in try await call.store.answerAskToBuy(try call.transaction, body.decision) },
         on(
-            .post, transaction1 + "/resolve", "resolveInterruption", "Complete an interrupted purchase",
+            .post, transactionPath + "/resolve", "resolveInterruption", "Complete an interrupted purchase",
             refusals: [.notPending], canReturnStoreFailure: true
         ) { call in try await call.store.resolveInterruption(try call.transaction) },
     ]
