@@ -74,7 +74,7 @@ import Testing
                     $0.subscription($0.first, next: $0.second), $0.subscription($0.second, state: "is_upcoming"))
             }, expected: { [paid($0, next: $0.period($0.second))] }),
         Rule(
-            situation: "a next one that is missing", features: one,
+            situation: "a subscription whose next one is missing", features: one,
             subscriptions: { $0.subscriptions($0.subscription($0.first, next: $0.second)) },
             expected: { [paid($0)] }),
         Rule(
