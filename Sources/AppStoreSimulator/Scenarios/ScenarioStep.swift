@@ -8,7 +8,7 @@ import StoreModel
 /// One step of a scenario: an action or an expectation.
 struct ScenarioStep: Sendable {
     enum Action: Sendable {
-        /// Requests to the store. Most words are one request.
+        /// Requests to the store, one for most actions.
         case calls([ScenarioCall])
         /// The later responses of the receiver of notifications.
         case receiver(ScenarioReceiver.Script)

@@ -1,6 +1,6 @@
 #pragma once
 
-/// The commit this was built from, `unknown` outside a checkout; with a plus sign behind it when files were changed.
+/// The commit this was built from, `unknown` outside a checkout. A plus sign follows it if files were changed.
 const char *souk_build_commit(void);
 
 /// The version of mimalloc, where this was linked with it: 209 for 2.0.9, else 0.
