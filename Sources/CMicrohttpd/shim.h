@@ -36,7 +36,7 @@ static inline struct MHD_Daemon *souk_mhd_start(const souk_mhd_settings *setting
     options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_TIMEOUT, settings->idle_seconds, NULL};
     options[count++] =
         (struct MHD_OptionItem){MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)settings->memory_per_connection, NULL};
-    // microhttpd's strict checks answer in HTML or not at all; the listener has checks of its own.
+    // microhttpd's strict checks answer in HTML or not at all; the listener does them itself.
     options[count++] = (struct MHD_OptionItem){MHD_OPTION_STRICT_FOR_CLIENT, 0, NULL};
     options[count++] =
         (struct MHD_OptionItem){MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)&souk_mhd_keep_escapes, NULL};
