@@ -42,8 +42,8 @@ extension StoreHubPlugin {
         emit("store.purchaseResult", result, id: message)
     }
 
-    /// Buys with an offer, which is signed for a product as the App Store describes it. Another plugin may sell a
-    /// product that is not in the list.
+    /// Buys a product with an offer. To sign the offer, a plugin needs the App Store's description of the product. A
+    /// product that is not in the list has none; another plugin may sell it.
     private func buy(_ id: String, with offer: String) async throws -> SuccessfulPurchase {
         let known = try await store.list[id] == nil ? nil : store.fetchProductsInfo([id])[id]
         let product = known.map { Product($0) } ?? Product(productIdentifier: id)

@@ -27,11 +27,11 @@ import StoreModel
 /// | event | `store.featuresChanged` | | `{features}`, the current value first |
 /// | event | `store.messages` | | `{messages: [{messageID, reason, productID?}]}`, all that are open, the current value first |
 /// | event | `store.event` | | `{type, code, message, productID?, transactionID?}` |
-/// | event | `store.diagnostic` | | `{operation, plugin?, from?, asOf?, age?, error?}`: a call of a plugin of the client |
+/// | event | `store.diagnostic` | | `{operation, plugin?, from?, asOf?, age?, error?}`: a call of a purchase plugin |
 /// | view query | `store.storefront` | | products with prices, and a button to buy each |
 ///
-/// The event that answers a command carries its id. `outcome` is `purchased`, `pendingAcknowledgement`, `deferred`,
-/// `cancelled` or `failed`. It comes with `error: {code, message}` if the purchase was not completed.
+/// The event that answers a command carries the command's id. `outcome` is `purchased`, `pendingAcknowledgement`,
+/// `deferred`, `cancelled` or `failed`. It comes with `error: {code, message}` if the purchase was not completed.
 public final class StoreHubPlugin: PluginProtocol {
     /// The policy of the plugin, the same as in `store.policy.json` next to this file.
     public static let policy = Policy(

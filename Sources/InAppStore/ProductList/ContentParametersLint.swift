@@ -58,17 +58,22 @@ struct ContentParametersLint {
             return [(.warning, pointer, "\"\(url)\" has no host, so \(type) can fetch nothing from it")]
         }
         guard url.scheme?.lowercased() == "http", !url.isLoopback else { return [] }
-        return [(.error, pointer, "\(type) fetches from \(host) over https: only; http: is for this device")]
+        return [
+            (
+                .error, pointer,
+                "\(type) fetches from \(host) with https: only; http: is permitted only on the loopback interface"
+            )
+        ]
     }
 
     /// Checks the expected size and digest of an archive, if they are set.
     private func expectation(_ parameters: JSONObject, _ pointer: String) -> [Fault] {
         var faults: [Fault] = []
         if let size = parameters["size"], size.intValue.map({ $0 < 0 }) ?? true {
-            faults.append((.error, pointer + "/size", "the size of an archive is a number of bytes"))
+            faults.append((.error, pointer + "/size", "the size of an archive must be a number of bytes"))
         }
         if let digest = parameters["sha256"], digest.stringValue.flatMap({ Hex.decode($0) })?.count != 32 {
-            faults.append((.error, pointer + "/sha256", "the SHA-256 of an archive has 64 hexadecimal digits"))
+            faults.append((.error, pointer + "/sha256", "the SHA-256 of an archive must have 64 hexadecimal digits"))
         }
         return faults
     }
@@ -97,7 +102,7 @@ struct ContentParametersLint {
         }
         return others.enumerated().flatMap { index, other in
             other.objectValue.map { faults($0, at: "\(pointer)/\(index)") }
-                ?? [(.error, "\(pointer)/\(index)", "the parameters of a fetcher are an object")]
+                ?? [(.error, "\(pointer)/\(index)", "the parameters of a fetcher must be an object")]
         }
     }
 }

@@ -178,7 +178,9 @@ private struct ProductListLinter {
         guard let prefixes = entry.product.enablesProducts else { return }
         let pointer = "\(entry.pointer)/enablesProducts"
         guard entry.product.productType.isSubscription else {
-            add(.warning, pointer, "only a subscription enables products; \"\(entry.product.id)\" is none")
+            add(
+                .warning, pointer, "only a subscription enables products; \"\(entry.product.id)\" is not a subscription"
+            )
             return
         }
         for (index, prefix) in prefixes.enumerated() where !beginsAnIdentifier(prefix) {
@@ -212,12 +214,12 @@ private struct ProductListLinter {
                 guard own.inSmallestUnit != other.inSmallestUnit else { continue }
                 add(
                     .error, pointer,
-                    "\"\(discount)\" is for \(other.iso8601) at the store, the product at full price for \(own.iso8601)"
+                    "at the store, the period of \"\(discount)\" is \(other.iso8601), but \(own.iso8601) at full price"
                 )
             } else if let own = PeriodWord(in: product.id), let other = PeriodWord(in: discount), own != other {
                 add(
                     .warning, pointer,
-                    "\"\(discount)\" is \(other.text) by its name, the product at full price \(own.text)")
+                    "the name of \"\(discount)\" says \(other.text), but the product at full price says \(own.text)")
             }
         }
     }

@@ -22,7 +22,7 @@ struct ProductListReader {
     mutating func read(_ bytes: [UInt8]) -> ProductList? {
         do {
             guard case .array(let elements) = try JSONValue(parsing: bytes) else {
-                fail("", "a product list is an array of products")
+                fail("", "a product list must be an array of products")
                 return nil
             }
             for (index, element) in elements.enumerated() {
@@ -57,7 +57,7 @@ struct ProductListReader {
 
     private mutating func product(_ element: JSONValue, at pointer: String) -> ListedProduct? {
         guard case .object(let members) = element else {
-            fail(pointer, "a product is an object")
+            fail(pointer, "a product must be an object")
             return nil
         }
         warnOfUnknownFields(members, at: pointer)
@@ -94,11 +94,11 @@ struct ProductListReader {
 
     private mutating func identifier(_ value: JSONValue?, at pointer: String) -> ProductID? {
         guard let text = value?.stringValue else {
-            fail(pointer, value == nil ? "the product has no identifier" : "an identifier is a string")
+            fail(pointer, value == nil ? "the product has no identifier" : "an identifier must be a string")
             return nil
         }
         guard let id = ProductID(rawValue: text) else {
-            fail(pointer, "an identifier has \(ProductID.rule)")
+            fail(pointer, "an identifier must have \(ProductID.rule)")
             return nil
         }
         return id
@@ -107,12 +107,12 @@ struct ProductListReader {
     private mutating func productType(_ value: JSONValue?, at pointer: String) -> ProductType? {
         let types = Self.types.joined(separator: ", ")
         guard let text = value?.stringValue else {
-            fail(pointer, "productType is \(value == nil ? "missing" : "a string"); it is one of \(types)")
+            fail(pointer, "productType is \(value == nil ? "missing" : "not a string"); it must be one of \(types)")
             return nil
         }
         guard let type = ProductType(wordInLists: text) else {
             let hint = NearestName.hint(text, among: Self.types)
-            fail(pointer, "\"\(text)\" is not a productType; it is one of \(types).\(hint)")
+            fail(pointer, "\"\(text)\" is not a productType; it must be one of \(types).\(hint)")
             return nil
         }
         return type
@@ -121,7 +121,7 @@ struct ProductListReader {
     private mutating func flag(_ name: String, of members: JSONMembers, at pointer: String) -> Bool {
         guard let value = members[name] else { return false }
         guard let flag = value.boolValue else {
-            fail("\(pointer)/\(name)", "\(name) is true or false")
+            fail("\(pointer)/\(name)", "\(name) must be true or false")
             return false
         }
         return flag
@@ -131,18 +131,18 @@ struct ProductListReader {
     private mutating func texts(_ value: JSONValue?, at pointer: String) -> [(text: String, pointer: String)] {
         guard let value else { return [] }
         guard case .array(let elements) = value else {
-            fail(pointer, "this is an array of strings")
+            fail(pointer, "this must be an array of strings")
             return []
         }
         return elements.enumerated().compactMap { index, element in
             let pointer = "\(pointer)/\(index)"
-            if element.stringValue == nil { fail(pointer, "this is a string") }
+            if element.stringValue == nil { fail(pointer, "this must be a string") }
             return element.stringValue.map { ($0, pointer) }
         }
     }
 
     private mutating func discounts(_ value: JSONValue?, of id: ProductID, at pointer: String) -> [ProductID] {
-        if value?.arrayValue?.isEmpty == true { warn(pointer, "this contains no discount; leave it out") }
+        if value?.arrayValue?.isEmpty == true { warn(pointer, "this contains no discount; remove it") }
         return texts(value, at: pointer).compactMap { text, pointer in
             guard let discount = ProductID(rawValue: text) else {
                 fail(pointer, "a discount needs an identifier of \(ProductID.rule)")
@@ -161,7 +161,8 @@ struct ProductListReader {
             if ListedProduct.variantID(suffix, of: id) == nil {
                 fail(
                     pointer,
-                    "a variant is the end of an identifier: not empty, and the whole has \(ProductID.rule)")
+                    "a variant is a suffix of an identifier, not empty; the whole identifier must have \(ProductID.rule)"
+                )
             }
             return suffix
         }
@@ -170,11 +171,11 @@ struct ProductListReader {
     private mutating func content(_ value: JSONValue?, at pointer: String) -> JSONObject? {
         guard let value else { return nil }
         guard let members = value.objectValue else {
-            fail(pointer, "contentFetcherParameters is an object")
+            fail(pointer, "contentFetcherParameters must be an object")
             return nil
         }
         guard let type = members["type"]?.stringValue, !type.isEmpty else {
-            let fault = members["type"] == nil ? "is missing" : "is a string"
+            let fault = members["type"] == nil ? "is missing" : "must be a string that is not empty"
             fail(pointer + "/type", "the content fetcher (type) \(fault)")
             return nil
         }

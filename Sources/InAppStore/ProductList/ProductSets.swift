@@ -13,7 +13,7 @@ package struct ProductSets: Sendable, Equatable {
     /// The union of the two.
     package let acquired: Set<String>
     /// The products that the app must give access to: those that were bought, those that are acquired from the start,
-    /// and those acquired through a subscription that the active one enables.
+    /// and of those acquired through a subscription, the ones that the active subscription enables.
     package let allowed: Set<String>
     /// Products whose content is completely on the device, including those without content.
     package let downloadedContent: Set<String>

@@ -43,18 +43,19 @@ public struct VariantSelector: Sendable {
             throw PurchaseError(.productListMalformed, "\(path): this is not JSON: \(error)")
         }
         guard case .object(let members) = document else {
-            throw PurchaseError(.productListMalformed, "\(path): tiers are an object of variants by country.")
+            throw PurchaseError(.productListMalformed, "\(path): the tiers must be an object of variants by country.")
         }
         var tiers: [String: String] = [:]
         for (country, tier) in members {
             let pointer = "\(path) at \(JSONPointer.member(country))"
             guard country.utf8.count == 3, country.allSatisfy({ $0.isASCII && $0.isUppercase }) else {
                 throw PurchaseError(
-                    .productListMalformed, "\(pointer): a country is three capitals (ISO 3166-1), as POL.")
+                    .productListMalformed,
+                    "\(pointer): a country must be three capital letters (ISO 3166-1), such as POL.")
             }
             guard let tier = tier.stringValue, !tier.isEmpty else {
                 throw PurchaseError(
-                    .productListMalformed, "\(pointer): a tier is the end of a variant's identifier, a string.")
+                    .productListMalformed, "\(pointer): a tier must be a string, the end of a variant's identifier.")
             }
             tiers[country] = tier
         }

@@ -14,8 +14,8 @@ public struct ServiceLevelMarkerClassifier: MultiAppSubscriptionClassifier {
 
     /// Creates a classifier.
     ///
-    /// - Parameter marker: One or more words, compared completely and with case; `.` and `_` separate words. Without a
-    ///   word in it, no subscription counts.
+    /// - Parameter marker: One or more whole words, compared with case; `.` and `_` separate words. With an empty
+    ///   marker, no subscription counts.
     public init(marker: String) { self.marker = Self.words(marker) }
 
     public func isMultiAppSubscription(_ product: ProductID) -> Bool {

@@ -34,7 +34,7 @@ public struct SharedUserInfo: Sendable, Equatable {
 
     /// Returns the effective subscription: an active one, or the one that ended last.
     ///
-    /// The earliest possible time is `validatedAt`, even if the device's clock was set back.
+    /// An earlier time than `validatedAt` counts as `validatedAt`, because the device's clock may have been set back.
     ///
     /// - Parameter now: The time by the device's clock.
     /// - Returns: The subscription; `nil` if there is none.
@@ -137,8 +137,8 @@ extension SharedUserInfo: Codable {
 }
 
 extension SubscriptionInfo {
-    /// Returns whether the other subscription is the effective one: active before ended, then the later end. The end is
-    /// the expiry or the revocation from the server, without the grace period of a device.
+    /// Returns whether `other` takes precedence: an active subscription over an ended one, otherwise the later end. The
+    /// end is the expiry or the revocation from the server, without the grace period of a device.
     func hasLowerPriority(than other: SubscriptionInfo) -> Bool {
         (isExpired ? 0 : 1, end) < (other.isExpired ? 0 : 1, other.end)
     }

@@ -33,8 +33,8 @@ public struct SharedUserInfoReader: Sendable {
     /// Returns the information that an app shares.
     ///
     /// - Parameter application: The app.
-    /// - Returns: The information; `nil` if the app has never received an answer of its server on this device, or its
-    ///   customer has left.
+    /// - Returns: The information; `nil` if the app has received no answer of its server about its current customer on
+    ///   this device.
     /// - Throws: `PurchaseError`: `sharedUserInfoDamaged`, `sharedUserInfoOfOtherVersion`, and `storageFailed` if the
     ///   storage cannot be read, for example because the device is locked.
     public func userInfo(ofApp application: BundleID) throws(PurchaseError) -> SharedUserInfo? {

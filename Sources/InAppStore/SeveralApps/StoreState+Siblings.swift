@@ -3,8 +3,8 @@ import StoreModel
 
 /// Subscriptions across several apps: combines the receipt validation statuses of the apps.
 extension StoreState {
-    /// Returns the effective subscription in this app: its own, or a sibling's that counts in several apps. Prefers
-    /// active to ended, then the later end, then this app's own.
+    /// Returns the effective subscription in this app: its own, or a sibling's that counts in several apps. An active
+    /// one takes precedence over an ended one, then the later end, then this app's own.
     func effectiveSubscription(at now: Date) -> (info: SubscriptionInfo, source: SharedUserInfo?)? {
         let own = ownSubscriptions(at: now).map { (info: $0, source: nil as SharedUserInfo?) }
         let others = applicableSiblings.flatMap { sibling in
@@ -13,7 +13,7 @@ extension StoreState {
         return (own + others).max { $0.info.hasLowerPriority(than: $1.info) }
     }
 
-    /// Returns this app's own status. Without one, an effective subscription of a sibling gives a status of production.
+    /// Returns this app's own status. Without one, a sibling's effective subscription gives a production status.
     func receiptValidationStatus(at now: Date) -> ReceiptValidationStatus? {
         if let answer { return ReceiptValidationStatus(answer) }
         return effectiveSubscription(at: now)?.source.map {

@@ -6,8 +6,8 @@ actor SerialQueue {
     private var lastID: UInt64 = 0
     private var isClosed = false
 
-    /// Runs `body` after the earlier operations. Throws the error of `body`, and `CancellationError` if the caller is
-    /// cancelled, which then does not wait for earlier operations, or if the queue is closed.
+    /// Runs `body` after the earlier operations. Throws the error of `body`, and `CancellationError` if the queue is
+    /// closed or the caller is cancelled. A cancelled caller does not wait for earlier operations.
     func run<Answer: Sendable>(_ body: @escaping @Sendable () async throws -> Answer) async throws -> Answer {
         guard !isClosed else { throw CancellationError() }
         let before = last

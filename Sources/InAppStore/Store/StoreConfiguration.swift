@@ -89,7 +89,7 @@ public struct StoreConfiguration: Sendable {
     public var promotedPurchases:
         @Sendable (PromotedPurchase, ListedProduct, StoreSnapshot) async -> PromotedPurchaseAnswer
 
-    /// The customer; `nil` until the first login. Then an anonymous customer is created once and kept.
+    /// The customer; `nil` before the first login, for an anonymous customer that is created once and kept.
     public var customer: CustomerID?
     /// Returns the customer's token, for servers that require it: see
     /// `EntitlementServiceClient.Configuration.customerToken`.
@@ -100,10 +100,10 @@ public struct StoreConfiguration: Sendable {
     public var gracePeriod: Duration
     /// The time after which the answer is requested from the server again, even without a known change.
     public var validationInterval: Duration
-    /// The same outside production, where subscriptions last for minutes. Applies while there is a subscription.
+    /// `validationInterval` outside production, where subscriptions last for minutes. Applies during a subscription.
     public var sandboxValidationInterval: Duration
-    /// The time from the first failed request in which the server's last answer is used instead of a new one. After
-    /// that, a subscription has no grace period. A subscription that has not expired keeps its access.
+    /// The time for which the server's last answer is used after the first failed request. After that, a subscription
+    /// has no grace period. A subscription that has not expired keeps its access.
     public var offlineTimeToLive: Duration
 
     /// The clock for subscriptions. Setting it back extends nothing: time continues from the latest known instant.

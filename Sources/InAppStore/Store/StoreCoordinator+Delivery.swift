@@ -33,7 +33,7 @@ extension StoreCoordinator {
         }
     }
 
-    /// Returns the transactions without the token of another customer of this device.
+    /// Returns the transactions, except those with the token of another customer of this device.
     private static func transactions(
         _ all: [StoreTransaction], of customer: CustomerID, tokensOfThisDevice tokens: [UUID]
     ) -> [StoreTransaction] {

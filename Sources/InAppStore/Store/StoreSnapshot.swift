@@ -12,7 +12,7 @@ public struct StoreSnapshot: Sendable, Equatable {
     /// The products that were acquired on this device through a subscription. They are allowed only while a
     /// subscription enables them.
     public var acquiredViaSubscriptionProducts: Set<String>
-    /// The union of the two.
+    /// The union of `purchasedProducts` and `acquiredViaSubscriptionProducts`.
     public var acquiredProducts: Set<String>
     /// The products whose content is on the device, including those without content.
     public var downloadedContentProducts: Set<String>

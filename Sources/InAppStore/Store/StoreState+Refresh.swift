@@ -3,8 +3,8 @@ import StoreModel
 
 /// The schedule of requests to the server.
 extension StoreState {
-    /// When the next request to the server is due: when the answer is no longer valid or is old, and after a failure
-    /// with growing pauses. The distant past if there is no answer.
+    /// When the next request to the server is due: when the answer is no longer valid or is old. After a failure, the
+    /// pauses grow. The distant past if there is no answer.
     var nextRefresh: Date {
         if failures > 0, let lastFailure {
             return lastFailure.addingTimeInterval(min(60 * pow(2, Double(min(failures, 10) - 1)), 6 * 3600))

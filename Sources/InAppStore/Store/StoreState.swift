@@ -33,11 +33,11 @@ struct StoreState: Sendable, Equatable {
         /// The time for which an entitlement lasts after its expiry while there is no answer of the server. Applies to
         /// production only.
         var grace: TimeInterval = 7 * 86400
-        /// The time from the first failure in which the last answer is used. After that there is no grace period.
+        /// The time for which the last answer is used after the first failure. After that there is no grace period.
         var offline: TimeInterval = 60 * 86400
         /// The age at which an answer is requested again, even if nothing in it changes.
         var validation: TimeInterval = 14 * 86400
-        /// The same outside production, where subscriptions last for minutes. Applies while there is a subscription.
+        /// `validation` outside production, where subscriptions last for minutes. Applies during a subscription.
         var sandboxValidation: TimeInterval = 150
     }
 

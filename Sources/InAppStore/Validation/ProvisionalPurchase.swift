@@ -2,7 +2,7 @@ import Foundation
 import StoreModel
 
 /// A purchase that only this device has verified. It gives access until the server decides or it expires, and never for
-/// longer than `offlineTimeToLive`. It acknowledges nothing.
+/// longer than `offlineTimeToLive`. Its transaction is not acknowledged.
 struct ProvisionalPurchase: Sendable, Equatable, Codable {
     var transactionID: TransactionID
     var originalTransactionID: TransactionID
@@ -13,8 +13,8 @@ struct ProvisionalPurchase: Sendable, Equatable, Codable {
     /// When this device first verified it.
     var since: Date
 
-    /// Creates the purchase that a signed transaction gives `customer`. Returns `nil` if it gives none: it contradicts
-    /// the connection, or is another customer's, a consumable, revoked or upgraded.
+    /// Creates the purchase that a signed transaction gives `customer`. Returns `nil` if it gives none: it differs from
+    /// the connection's transaction, or is another customer's, a consumable, revoked or upgraded.
     init?(
         _ verified: VerifiedTransaction, of transaction: StoreTransaction, for customer: CustomerID, at now: Date
     ) {

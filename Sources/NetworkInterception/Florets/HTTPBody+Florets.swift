@@ -2,7 +2,7 @@ import HTTPCore
 import Primitives
 
 extension HTTPBody {
-    /// Returns the body as bytes if it has at most `limit` of them, when it has ended or is known to be longer.
+    /// Reads the body to its end, and returns it as bytes. Stops if it has more than `limit` bytes.
     ///
     /// A longer body, and one that fails, becomes a stream that begins with the bytes already read. Its reader receives
     /// those bytes, then the rest or the failure.

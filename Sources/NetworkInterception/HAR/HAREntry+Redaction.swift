@@ -3,7 +3,7 @@ import HTTPCore
 import Primitives
 
 extension Redaction {
-    /// Returns the exchange without its secrets, for display. Files of other programs are not redacted.
+    /// Returns the exchange without its secrets, for display. A file of another program may contain secrets.
     ///
     /// URLs, headers, items and bodies are redacted as in a record, and everything else as JSON, including unknown
     /// members. All values of cookies are removed.

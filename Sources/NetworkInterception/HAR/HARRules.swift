@@ -173,14 +173,16 @@ enum HARRules {
             for name in ["blocked", "dns", "connect", "send", "wait", "receive"] {
                 guard let time = timings[name]?.doubleValue else { continue }
                 if time < 0, time != -1 {
-                    warning("\(pointer)/timings/\(name)", "a time cannot be negative; -1 is none")
+                    warning("\(pointer)/timings/\(name)", "a time cannot be negative, except -1, which means no value")
                 }
                 sum += max(0, time)
             }
             guard let time = entry["time"]?.doubleValue else { return }
             if time < 0 { return warning("\(pointer)/time", "a time cannot be negative") }
             if abs(sum - time) > 1 {
-                warning("\(pointer)/time", "it is \(Self.text(time)) ms, the timings are \(Self.text(sum)) ms in all")
+                warning(
+                    "\(pointer)/time",
+                    "the time is \(Self.text(time)) ms, but the timings add up to \(Self.text(sum)) ms")
             }
         }
 

@@ -80,7 +80,7 @@ final class InspectorFeed: Sendable {
         changeSignal.send(())
     }
 
-    func hasTrace() {
+    func startTrace() {
         state.withLock { $0.hasTrace = true }
         note(.state)
     }

@@ -28,7 +28,7 @@ public final class InspectorPage: HTTPHandler {
         /// Sends the requests that were written or edited on the page, through the interceptor. With `nil`, none can be
         /// sent. Redacted headers are left out, so use a transport that adds the credentials again.
         public var transport: (any HTTPTransport)?
-        /// The interval of silence after which an open page receives a sign that the connection works.
+        /// The time without events after which an open page receives a keep-alive message.
         public var silence: Duration = .seconds(15)
         /// The least number of missed events that a page can receive when it reconnects. The greatest number is twice
         /// that.
@@ -46,7 +46,7 @@ public final class InspectorPage: HTTPHandler {
     let interceptor: Interceptor
     let configuration: Configuration
     let feed: InspectorFeed
-    /// The secret in the forms of floret settings. A site that has not read the page does not have it.
+    /// The CSRF token in the forms of floret settings. A site that has not read the page does not have it.
     let proof = UUID().uuidString
     private let followers = Locked<[Task<Void, Never>]>([])
     private let router = Locked(Router())
@@ -76,7 +76,7 @@ public final class InspectorPage: HTTPHandler {
     /// - Parameter trace: The trace of the hub.
     public func follow(_ trace: HubTrace) {
         let entries = trace.values()
-        feed.hasTrace()
+        feed.startTrace()
         follow { [feed] in for await entry in entries { feed.note(entry) } }
     }
 

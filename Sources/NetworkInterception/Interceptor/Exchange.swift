@@ -20,7 +20,7 @@ struct Exchange: Sendable {
     /// delivered. The call throws the failure of the exchange.
     func run(_ record: consuming Record, over transport: any HTTPTransport) async throws -> HTTPResponse {
         let clock = interceptor.configuration.clock
-        // A task that is cancelled before the exchange begins is left to the transport.
+        // The transport handles a cancellation before the exchange begins.
         var isCancellationHandled = Task.isCancelled
         record.timing.started = clock.now()
         record.originalRequest.body = recorder.watched(record.originalRequest.body, as: .original)

@@ -149,7 +149,7 @@ extension Recorder {
             state.isDirty = true
             return !state.isStoring
         }
-        guard isFree else { return await othersHaveStored() }
+        guard isFree else { return await waitForOtherStore() }
         while let (record, notes) = unstored() {
             let whole = merged(record, notes)
             let plain = interceptor.configuration.preStorageRecordModifier?(whole) ?? whole
@@ -182,7 +182,7 @@ extension Recorder {
         return newest
     }
 
-    private func othersHaveStored() async {
+    private func waitForOtherStore() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
                 if state.isStoring { state.waiting.append(continuation) }

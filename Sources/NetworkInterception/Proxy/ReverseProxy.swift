@@ -5,10 +5,10 @@ import HTTPCore
 ///     let proxy = try ReverseProxy(upstream: "http://127.0.0.1:8080", over: interceptor.transport(wrapping: CurlTransport()))
 ///     let listener = HTTPListener(handler: proxy)
 ///
-/// Messages pass unchanged, except for the fields of one connection (RFC 9110 section 7.6.1), `Host`, which names the
-/// server, and a `Location` behind this proxy, which is rewritten to this address over plain http. Contrary to section
-/// 7.6.3, the proxy adds no `Via`, so that it does not change the recorded traffic. Responses stream. If the server
-/// sends no response, or a part of one, the proxy closes the client's connection at the same point.
+/// Messages pass unchanged, except for hop-by-hop fields (RFC 9110 section 7.6.1), `Host`, which names the server, and
+/// a `Location` on the server, which is rewritten to the proxy's address over plain http. Contrary to section 7.6.3,
+/// the proxy adds no `Via`, so that it does not change the recorded traffic. Responses stream. If the server sends no
+/// response, or a part of one, the proxy closes the client's connection at the same point.
 ///
 /// The proxy uses HTTP/1.1 on both sides. It refuses the handshake of a WebSocket with 501. It removes any other
 /// `Upgrade`, including that to HTTP/2, as RFC 9110 section 7.8 permits, so that the exchange continues with HTTP/1.1.
@@ -35,7 +35,8 @@ public struct ReverseProxy: HTTPHandler {
             !upstream.contains("?"), !upstream.contains("#")
         else {
             throw HTTPError(
-                .invalidURL, "The server's URL is http or https, a host, and perhaps a port and a path; no query.")
+                .invalidURL,
+                "The server's URL must have http or https, a host, and optionally a port and a path, but no query.")
         }
         self.authority = authority
         origin = upstream[..<scheme.lowerBound].lowercased() + "://" + authority
@@ -86,7 +87,7 @@ public struct ReverseProxy: HTTPHandler {
         return forwarded
     }
 
-    /// Returns the response with its `Location` rewritten to `host`, the client's name of this proxy.
+    /// Returns the response with its `Location` rewritten to `host`, the `Host` of the client's request.
     private func rewritten(_ response: HTTPResponse, _ host: String?) -> HTTPResponse {
         var response = response
         response.headers = response.headers.endToEnd
@@ -134,7 +135,7 @@ public struct ReverseProxy: HTTPHandler {
 }
 
 extension HTTPHeaders {
-    /// The end-to-end fields, without those of one connection (RFC 9110 section 7.6.1).
+    /// The end-to-end fields, without hop-by-hop fields (RFC 9110 section 7.6.1).
     fileprivate var endToEnd: HTTPHeaders {
         let own = Set(tokens(of: "Connection")).union([
             "connection", "keep-alive", "proxy-connection", "proxy-authorization", "te", "transfer-encoding", "upgrade",

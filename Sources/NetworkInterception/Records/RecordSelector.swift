@@ -2,8 +2,8 @@ import HTTPCore
 
 /// Selects the requests that an interceptor handles. Other requests pass as if there were no interceptor.
 ///
-/// The selector runs before the request is sent, and again when the head of the response has arrived. A record that it
-/// no longer selects then is removed from the storage, and its traffic is not affected.
+/// The selector runs before the request is sent, and again when the head of the response has arrived. If it does not
+/// select the record then, the record is removed from the storage. Its traffic is not affected.
 ///
 ///     configuration.recordSelector = .host("api.example.com") && !.path("/healthz")
 public struct RecordSelector: Sendable {

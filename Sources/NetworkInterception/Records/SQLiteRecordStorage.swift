@@ -32,7 +32,7 @@ public final class SQLiteRecordStorage: RecordStorage {
         var isClosed = false
     }
 
-    /// The changes that may wait before `store` waits.
+    /// The limits for waiting changes. Beyond them, `store` waits.
     private static let waitingLimit = (changes: 512, bytes: 16 << 20)
 
     private let database: SQLiteDatabase

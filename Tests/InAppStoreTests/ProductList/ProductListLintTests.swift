@@ -76,7 +76,7 @@ struct ProductListLintTests {
             #"""
             "contentFetcherParameters": {"type": "BZRFallbackContentFetcher", "fetchersParameters": [
                 {"type": "LocalContentFetcher", "URL": "file:///a.zip"}, 7]}
-            """#, "nonConsumable", "/0/contentFetcherParameters/fetchersParameters/1", "are an object"
+            """#, "nonConsumable", "/0/contentFetcherParameters/fetchersParameters/1", "must be an object"
         ),
         (
             #"""

@@ -12,12 +12,12 @@ struct ProductListTests {
     @Test(arguments: [
         (#"{"#, "", "this is not JSON"),
         (#"{}"#, "", "an array of products"),
-        (#"[1]"#, "/0", "a product is an object"),
+        (#"[1]"#, "/0", "a product must be an object"),
         (#"[{"productType": "consumable"}]"#, "/0/identifier", "no identifier"),
-        (#"[{"identifier": 1, "productType": "consumable"}]"#, "/0/identifier", "is a string"),
+        (#"[{"identifier": 1, "productType": "consumable"}]"#, "/0/identifier", "must be a string"),
         (#"[{"identifier": "", "productType": "consumable"}]"#, "/0/identifier", "1 to 255 bytes"),
         (#"[{"identifier": "a"}]"#, "/0/productType", "missing"),
-        (#"[{"identifier": "a", "productType": 1}]"#, "/0/productType", "is a string"),
+        (#"[{"identifier": "a", "productType": 1}]"#, "/0/productType", "is not a string"),
         (#"[{"identifier": "a", "productType": "gift"}]"#, "/0/productType", "\"gift\" is not a productType"),
         (#"[{"identifier": "a", "productType": "consumable", "preAcquired": 1}]"#, "/0/preAcquired", "true or false"),
         (
@@ -62,7 +62,7 @@ struct ProductListTests {
         ),
         (
             #"[{"identifier": "a", "productType": "consumable", "fullPriceProductIdentifier": 1}]"#,
-            "/0/fullPriceProductIdentifier", "is a string"
+            "/0/fullPriceProductIdentifier", "must be a string"
         ),
         (
             #"[{"identifier": "a", "productType": "consumable", "fullPriceProductIdentifier": "a"}]"#,
@@ -82,11 +82,11 @@ struct ProductListTests {
             #"[{"identifier": "a", "productType": "consumable", "contentFetcherParameters": {"type": ""}}]"#,
             "/0/contentFetcherParameters/type", "type"
         ),
-        (#"[{"identifier": "a", "productType": null}]"#, "/0/productType", "is a string"),
+        (#"[{"identifier": "a", "productType": null}]"#, "/0/productType", "is not a string"),
         (#"[{"identifier": "a", "productType": "noncosumable"}]"#, "/0/productType", "Did you mean \"nonConsumable\"?"),
         (
             #"[{"identifier": "a", "productType": "consumable", "contentFetcherParameters": []}]"#,
-            "/0/contentFetcherParameters", "is an object"
+            "/0/contentFetcherParameters", "must be an object"
         ),
         (
             #"[{"identifier": "a", "productType": "consumable", "contentFetcherParameters": {"URL": "file:///a"}}]"#,

@@ -74,8 +74,9 @@ struct ProductListVariantTests {
 
     @Test(
         arguments: [
-            (#"{"POL": "TierB"}"#, nil), (#"["#, "not JSON"), (#"[]"#, "are an object"),
-            (#"{"Poland": "TierB"}"#, "at /Poland: a country is three capitals"), (#"{"POL": ""}"#, "at /POL: a tier"),
+            (#"{"POL": "TierB"}"#, nil), (#"["#, "not JSON"), (#"[]"#, "must be an object"),
+            (#"{"Poland": "TierB"}"#, "at /Poland: a country must be three capital letters"),
+            (#"{"POL": ""}"#, "at /POL: a tier"),
             (#"{"POL": 2}"#, "at /POL: a tier"),
         ] as [(String, String?)])
     func `tiers by country are read from a file, and what is wrong there is named`(text: String, fault: String?) throws

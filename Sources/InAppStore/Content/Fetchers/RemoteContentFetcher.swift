@@ -59,7 +59,7 @@ public struct RemoteContentFetcher: ContentFetcher {
     ///   - order: The order, with the URL among its parameters.
     ///   - progress: Receives the progress.
     /// - Returns: The archive.
-    /// - Throws: `PurchaseError`: `contentFetchFailed`, `contentMismatch`; and an error that names a file.
+    /// - Throws: `PurchaseError`: `contentFetchFailed`, `contentMismatch`; and file errors with the path.
     public func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {

@@ -114,7 +114,7 @@ struct ContentCache: Sendable {
     }
 
     /// Returns a folder name for a product's id. Names are unique, even without case sensitivity, and contain no path.
-    /// Lowercase letters, digits, `.`, `-` and `_` stay; a name that would be too long is a digest.
+    /// Lowercase letters, digits, `.`, `-` and `_` stay. A digest replaces a name that would be too long.
     static func name(of product: ProductID) -> String {
         var name = ""
         for byte in product.rawValue.utf8 {

@@ -1,7 +1,7 @@
 import Primitives
 import StoreModel
 
-/// The content on the device. It runs one change of a product's content at a time.
+/// Records which content is on the device. Runs one change of a product's content at a time.
 actor ContentRegister {
     /// The digest of the parameters with which each content was fetched; empty if a process was killed before it wrote
     /// the digest.

@@ -11,7 +11,7 @@ struct FolderCopy {
     init(limits: ExtractionLimits) { self.limits = limits }
 
     /// Replaces `folder` with the copy atomically. Throws `contentExtractionFailed`, `FileFailure`, and
-    /// `CancellationError`; the former content stays then.
+    /// `CancellationError`. After an error, the former content stays.
     mutating func replace(_ folder: String, with source: String) throws {
         let replacement = try FolderReplacement(of: folder)
         try copy(source, to: replacement.path, depth: 1)

@@ -27,7 +27,7 @@ public struct Fault: Sendable {
 
     let kind: Kind
 
-    /// Sends the request later by the time that `latency` gives.
+    /// Delays the request by a duration from `latency`.
     public static func latency(_ latency: Latency) -> Fault { Fault(kind: .latency(latency)) }
 
     /// Ends the connection in this `phase`.

@@ -2,8 +2,8 @@ import HTTPCore
 import Primitives
 
 extension MockFloret {
-    /// Answers requests that match a record with its response, which replaces their recordings. The response is kept in
-    /// memory only.
+    /// Replays the response of a record to the requests that match it, in place of their recordings. The response is
+    /// kept in memory only.
     ///
     /// - Parameter record: The record.
     /// - Throws: `InterceptionError` with the code `invalidSetting` if the record has no complete response.
@@ -13,8 +13,8 @@ extension MockFloret {
         }
     }
 
-    /// Answers requests that match records with their responses, which replace their recordings. Several responses to
-    /// one request are used in order.
+    /// Replays the responses of records to the requests that match them, in place of their recordings. Several
+    /// responses to one request are used in order.
     ///
     /// - Parameter records: The records of a session, oldest first, as `HARDocument.records` returns them.
     /// - Returns: The number of records that can be replayed. Those without a complete response cannot.

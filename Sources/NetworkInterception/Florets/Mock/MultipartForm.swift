@@ -8,7 +8,7 @@ struct MultipartForm {
         /// The head and the content, without the line ends around them.
         let bytes: [UInt8]
 
-        /// The part for a description of differences. Its value is not exact.
+        /// The part as an item, to describe differences. Its value is exact only for UTF-8.
         var item: HTTPQuery.Item { .init(name: name, value: String(decoding: bytes, as: UTF8.self)) }
     }
 

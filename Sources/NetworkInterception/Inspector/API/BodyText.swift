@@ -95,21 +95,21 @@ struct RequestDifference: Sendable, Equatable {
         let after = lines(designated, bodies[1])
         guard before != after || bodies[0] != bodies[1] else { return nil }
         let change = after.difference(from: before)
-        var gone: [Int: String] = [:]
-        var come: [Int: String] = [:]
+        var removed: [Int: String] = [:]
+        var inserted: [Int: String] = [:]
         for step in change {
             switch step {
-            case .remove(let offset, let text, _): gone[offset] = text
-            case .insert(let offset, let text, _): come[offset] = text
+            case .remove(let offset, let text, _): removed[offset] = text
+            case .insert(let offset, let text, _): inserted[offset] = text
             }
         }
         var result: [Line] = []
         var (left, right) = (0, 0)
         while left < before.count || right < after.count {
-            if let text = gone[left] {
+            if let text = removed[left] {
                 result.append(Line(kind: .removed, text: text))
                 left += 1
-            } else if let text = come[right] {
+            } else if let text = inserted[right] {
                 result.append(Line(kind: .added, text: text))
                 right += 1
             } else {

@@ -128,9 +128,9 @@ extension InspectorPage {
     /// `GET api/updates?since=` and the items of a filter: server-sent events. `Last-Event-ID` takes precedence over
     /// `since`.
     ///
-    /// `event: changes` has `{records, gone, trace, isStateChanged}`: the summaries of new and changed records that
-    /// match, and the ids of records that no longer match. `event: reset` means that events were missed and the page
-    /// must reload.
+    /// `event: changes` has `{records, gone, trace, isStateChanged, isCleared}`: the summaries of new and changed
+    /// records that match, and the ids of records that no longer match. `event: reset` means that events were missed
+    /// and the page must reload.
     func updates(_ request: HTTPRequest) throws -> HTTPResponse {
         let query = try Self.query(of: request)
         let filter = RecordQuery(query)

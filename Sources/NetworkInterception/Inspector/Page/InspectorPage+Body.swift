@@ -74,7 +74,7 @@ extension InspectorPage {
         <input id="send-method" autocomplete="off" spellcheck="false" required></div>
         <div class="grow"><label for="send-url">URL</label>
         <input id="send-url" type="url" autocomplete="off" spellcheck="false" required></div></div>
-        <label for="send-headers">Headers, one a line</label>
+        <label for="send-headers">Headers, one per line</label>
         <textarea id="send-headers" rows="5" spellcheck="false"></textarea>
         <label for="send-body">Body</label>
         <textarea id="send-body" rows="9" spellcheck="false"></textarea>

@@ -31,9 +31,9 @@ extension InspectorPage {
         const list = {
           records: [],        // newest first
           known: new Map(),
-          lines: [],          // what is shown: a record each, or a fold of several
-          open: new Set(),    // folds that are open, by their oldest record
-          rows: new Map(),    // drawn, by place
+          lines: [],          // the shown lines, each with one record or a group of records
+          open: new Set(),    // open groups, by their oldest record
+          rows: new Map(),    // drawn rows, by their index in lines
           height: 56,
           limit: 20000,
           isLoading: false,
@@ -227,7 +227,7 @@ extension InspectorPage {
           move(step) {
             if (this.lines.length === 0) return;
             const now = this.chosenPlace();
-            // Without a selection, every key selects the newest record, except for the one for the oldest.
+            // Without a selection, each key selects the newest record, except End, which selects the oldest.
             const place = Math.min(this.lines.length - 1, Math.max(0, now < 0 && step < Infinity ? 0 : now + step));
             this.reveal(place);
             go("record-" + this.lines[place].record.id, detail.id !== null);

@@ -51,7 +51,7 @@ extension InspectorPage {
         // Shortens a long text in its middle, because the end of a path is the most informative part.
         const middleCut = (text, limit) => text.length <= limit ? text : text.slice(0, Math.floor(limit / 3)) + "…" + text.slice(text.length - limit + Math.floor(limit / 3) + 1);
 
-        // Splits a path into parts that are cut at their start, those before the last segment first.
+        // Splits a path into parts. The browser shortens the query first, then the leading segments, then the last one.
         const pathParts = (path) => {
           const mark = path.indexOf("?"), end = mark < 0 ? path.length : mark;
           const leaf = Math.max(path.lastIndexOf("/", end - 2), end - 24, 0);
