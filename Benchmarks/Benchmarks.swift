@@ -22,7 +22,8 @@ enum Benchmarks {
             #else
                 let wanted = CommandLine.arguments.dropFirst()
                 guard groups.map(\.name).contains(where: wanted.contains) || wanted.isEmpty else {
-                    throw BenchmarkFailure("the groups are \(groups.map(\.name).joined(separator: ", "))")
+                    throw BenchmarkFailure(
+                        "unknown group; the groups are \(groups.map(\.name).joined(separator: ", "))")
                 }
                 var results: [BenchmarkResult] = []
                 for group in groups where wanted.isEmpty || wanted.contains(group.name) {

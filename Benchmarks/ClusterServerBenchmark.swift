@@ -17,9 +17,9 @@ import StoreModel
     import Darwin
 #endif
 
-/// Entitlement servers over PostgreSQL. Measures reads of 10⁶ customers beside a constant response, and first purchases
-/// beside libpq alone that commits the same rows. Also compares two servers with one when the database is 5 ms away,
-/// and measures the time from a purchase at one server to its event at another. `SOUK_BENCH_SHORT` uses 1000 customers.
+/// Entitlement servers over PostgreSQL. Compares reads of 10⁶ customers with a constant response, first purchases with
+/// libpq alone that commits the same rows, and two servers with one when the database is 5 ms away. Also measures the
+/// time from a purchase at one server to its event at another. `SOUK_BENCH_SHORT` uses 1000 customers.
 enum ClusterServerBenchmark {
     private static let writers = 8
     private static let rounds = 5
@@ -130,8 +130,8 @@ enum ClusterServerBenchmark {
 
     // MARK: - Purchases
 
-    /// First purchases of customers with rising ids, in process and over HTTP, beside inserting the rows of such a
-    /// purchase.
+    /// Compares first purchases of customers with rising ids, in process and over HTTP, with inserting the rows of such
+    /// a purchase.
     private static func purchases(on server: TemporaryServer) async throws -> [BenchmarkResult] {
         let shared = try await Shared.make("purchases", on: server)
         let each = 2000

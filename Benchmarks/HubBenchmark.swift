@@ -2,8 +2,8 @@ import Foundation
 import PluginHub
 import Primitives
 
-/// Messages through the hub beside Foundation's notifications to the same number of observers, and beside a closure
-/// call; each on one thread and on two.
+/// Compares messages through the hub, and a closure call, with Foundation's notifications to the same number of
+/// observers. Each runs on one thread and on two.
 enum HubBenchmark {
     static func run() async throws -> [BenchmarkResult] {
         let hub = Hub()

@@ -6,7 +6,7 @@ import StoreKitAdapter
 import StoreModel
 
 /// The time and the memory that a store needs at launch to know what the customer may use. It reads the files of an
-/// earlier run, without a network, beside Foundation that reads the same two files.
+/// earlier run, without a network. The reference is `JSONSerialization` of the same files.
 enum LaunchBenchmark {
     static func run() async throws -> [BenchmarkResult] {
         var results: [BenchmarkResult] = []

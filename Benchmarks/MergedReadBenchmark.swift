@@ -55,13 +55,13 @@ enum MergedReadBenchmark {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let plugins = plugins(count, url, freshness: .init(foreground: .seconds(86_400)))
         let client = try await client(plugins)
-        let keeping = try await Self.client(plugins, storage: FileSecureStorage(directory: folder))
+        let storing = try await Self.client(plugins, storage: FileSecureStorage(directory: folder))
         let (kept, bare) = try await paired(iterations: 400) {
-            try check(try await keeping.getPaidFeatures())
+            try check(try await storing.getPaidFeatures())
         } reference: {
             try check(try await client.getPaidFeatures())
         }
-        await keeping.close()
+        await storing.close()
         await client.close()
         return BenchmarkResult(
             name: "merged read with a storage, \(count) plugin\(count == 1 ? "" : "s")",

@@ -30,11 +30,11 @@ enum NotificationBenchmark {
         let store = try await SimulatedAppStore.open(configuration)
         try await store.populate(subscribers, subscribingTo: "monthly")
         try await store.set(.notificationsURL, to: .string(url))
-        var times: [(told: Double, posted: Double)] = []
+        var times: [(delivered: Double, posted: Double)] = []
         for round in 0...5 {
             let clock = ContinuousClock()
             let before = received.withLock { $0.count }
-            let told = try await clock.measure {
+            let delivered = try await clock.measure {
                 // All subscriptions began on the 31st, so every 31 days have one renewal.
                 try await store.advance(.init(period: .days(31)))
                 try await store.deliverNotifications()
@@ -46,12 +46,12 @@ enum NotificationBenchmark {
             let posted = try await clock.measure {
                 try await post(received.withLock { $0.bytes }, to: url, over: transport)
             }
-            if round > 0 { times.append((told.nanoseconds, posted.nanoseconds)) }
+            if round > 0 { times.append((delivered.nanoseconds, posted.nanoseconds)) }
         }
         await store.close()
         await transport.shutdown()
         await server.stop()
-        let each = median(times.map(\.told)) / Double(subscribers)
+        let each = median(times.map(\.delivered)) / Double(subscribers)
         let reference = median(times.map(\.posted)) / Double(subscribers)
         return [
             BenchmarkResult(

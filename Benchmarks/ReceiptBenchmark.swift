@@ -4,9 +4,9 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Reads and verifies receipts whose certificates were verified before, beside OpenSSL's `CMS_verify` of the same
-/// bytes. One receipt has keys of Apple's kind (RSA), the other those of a simulator (ECDSA), where the one signature
-/// costs more than everything else.
+/// Reads and verifies receipts whose certificates were verified before. The reference is OpenSSL's `CMS_verify` of the
+/// same bytes. One receipt has keys of Apple's kind (RSA), the other those of a simulator (ECDSA), where the one
+/// signature costs more than everything else.
 enum ReceiptBenchmark {
     private static let creationDate = Date(timeIntervalSince1970: 1_763_000_000)
 
@@ -36,7 +36,7 @@ enum ReceiptBenchmark {
         _ kind: String, _ purchases: Int, _ receipt: [UInt8], root: [UInt8], budget: String
     ) throws -> [BenchmarkResult] {
         let verifier = ReceiptVerifier(configuration: try configuration(root: root))
-        let judges = try (0..<2).map { _ in try OpenSSLReceipts(root: root, at: creationDate) }
+        let references = try (0..<2).map { _ in try OpenSSLReceipts(root: root, at: creationDate) }
         // Each thread has its own bytes, as each request has. With shared bytes, both threads would change one
         // reference count.
         let receipts = (0..<2).map { _ in receipt.withUnsafeBufferPointer { Array($0) } }
@@ -46,7 +46,7 @@ enum ReceiptBenchmark {
         ) { worker in
             _ = try verifier.verify(receipts[worker])
         } against: { worker in
-            guard judges[worker].accepts(receipts[worker]) else {
+            guard references[worker].accepts(receipts[worker]) else {
                 throw BenchmarkFailure("OpenSSL refuses the receipt")
             }
         }
@@ -55,11 +55,11 @@ enum ReceiptBenchmark {
     /// A verifier with an empty cache, which also reads three certificates and checks two of their signatures.
     private static func cold(_ purchases: Int, _ receipt: [UInt8], root: [UInt8]) throws -> BenchmarkResult {
         let configuration = try configuration(root: root)
-        let judge = try OpenSSLReceipts(root: root, at: creationDate)
+        let reference = try OpenSSLReceipts(root: root, at: creationDate)
         let times = try paired(iterations: 32) {
             _ = try ReceiptVerifier(configuration: configuration).verify(receipt)
         } reference: {
-            guard judge.accepts(receipt) else { throw BenchmarkFailure("OpenSSL refuses the receipt") }
+            guard reference.accepts(receipt) else { throw BenchmarkFailure("OpenSSL refuses the receipt") }
         }
         return BenchmarkResult(
             name: "receipt verify, cold, RSA, \(purchases) purchases", reference: "OpenSSL CMS_verify",
@@ -67,11 +67,11 @@ enum ReceiptBenchmark {
     }
 
     private static func decoding(_ purchases: Int, _ receipt: [UInt8], root: [UInt8]) throws -> BenchmarkResult {
-        let judge = try OpenSSLReceipts(root: root, at: creationDate)
+        let reference = try OpenSSLReceipts(root: root, at: creationDate)
         let times = try paired(iterations: 64) {
             _ = try UnverifiedReceipt(unverified: receipt).unverifiedReceipt
         } reference: {
-            guard judge.reads(receipt) else { throw BenchmarkFailure("OpenSSL cannot read the receipt") }
+            guard reference.reads(receipt) else { throw BenchmarkFailure("OpenSSL cannot read the receipt") }
         }
         return BenchmarkResult(
             name: "receipt decode only, \(purchases) purchases", reference: "OpenSSL d2i_CMS_ContentInfo",

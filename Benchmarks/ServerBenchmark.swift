@@ -16,9 +16,9 @@ import StoreModel
     import Darwin
 #endif
 
-/// The entitlement server over HTTP with 32 connections. Measures reads of 10³ and 10⁶ customers beside a constant
-/// response of the same listener, signed reads, durable purchases and notifications beside one file sync each, and the
-/// start. `SOUK_BENCH_SHORT` skips the 10⁶ customers.
+/// The entitlement server over HTTP with 32 connections. Compares reads of 10³ and 10⁶ customers, and signed reads, with
+/// a constant response of the same listener, and durable purchases and notifications with one file sync each. Also
+/// measures the start. `SOUK_BENCH_SHORT` skips the 10⁶ customers.
 enum ServerBenchmark {
     private static let connections = 32
     private static let rounds = 5
@@ -82,8 +82,8 @@ enum ServerBenchmark {
         Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer \(key)\r\n\r\n".utf8)
     }
 
-    /// - Parameter hasProcessor: whether a processor is free for the client; none is if the database runs beside the
-    ///   server.
+    /// - Parameter hasProcessor: whether the client has a processor of its own; it has none if the database server
+    ///   runs on the same machine.
     static func compare(
         _ name: String, _ service: EntitlementService, _ sample: HTTPResponse, among customers: Int,
         budget: String, hasProcessor: Bool = true, request: @escaping @Sendable (Int) -> [UInt8]

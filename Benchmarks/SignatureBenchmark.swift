@@ -5,8 +5,8 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Verifies a signed transaction, with and without a cached certificate chain, beside OpenSSL's P-256 verification of
-/// the same signature.
+/// Verifies a signed transaction, with and without a cached certificate chain. The reference is OpenSSL's P-256
+/// verification of the same signature.
 enum SignatureBenchmark {
     static func run() throws -> [BenchmarkResult] {
         let chain = try SigningChain.generate()
@@ -34,10 +34,11 @@ enum SignatureBenchmark {
                     $0.currency = "USD"
                 })
         }
-        let judges = [try P256Judge(documents, chain), try P256Judge(documents, chain)]
-        return try known("JWS verify, chain seen before", "≤ 1.4 ×", documents, chain, documentCacheCapacity: 0, judges)
-            + known("JWS verify, same bytes again", "≤ 5 µs", documents, chain, documentCacheCapacity: 1024, judges)
-            + [try cold(documents, chain, judges[0]), try decoding(documents, judges[0])]
+        let references = [try OpenSSLVerifier(documents, chain), try OpenSSLVerifier(documents, chain)]
+        return try known(
+            "JWS verify, chain seen before", "≤ 1.4 ×", documents, chain, documentCacheCapacity: 0, references)
+            + known("JWS verify, same bytes again", "≤ 5 µs", documents, chain, documentCacheCapacity: 1024, references)
+            + [try cold(documents, chain, references[0]), try decoding(documents, references[0])]
     }
 
     private static func configuration(_ chain: SigningChain) -> SignedDataVerifier.Configuration {
@@ -46,7 +47,7 @@ enum SignatureBenchmark {
 
     private static func known(
         _ name: String, _ budget: String, _ documents: [String], _ chain: SigningChain, documentCacheCapacity: Int,
-        _ judges: [P256Judge]
+        _ references: [OpenSSLVerifier]
     ) throws -> [BenchmarkResult] {
         var configuration = configuration(chain)
         configuration.documentCacheCapacity = documentCacheCapacity
@@ -58,32 +59,33 @@ enum SignatureBenchmark {
         ) { worker in
             _ = try verifier.transaction(turns[worker].next())
         } against: { worker in
-            judges[worker].verifyNext()
+            references[worker].verifyNext()
         }
     }
 
     /// A verifier with an empty cache: it parses three certificates, and checks two of their signatures and that of the
     /// document.
-    private static func cold(_ documents: [String], _ chain: SigningChain, _ judge: P256Judge) throws -> BenchmarkResult
+    private static func cold(_ documents: [String], _ chain: SigningChain, _ reference: OpenSSLVerifier) throws
+        -> BenchmarkResult
     {
         let configuration = configuration(chain)
         let turn = DocumentCycle(of: documents)
         let times = try paired(iterations: 32) {
             _ = try SignedDataVerifier(configuration: configuration).transaction(turn.next())
         } reference: {
-            judge.verifyNext()
+            reference.verifyNext()
         }
         return BenchmarkResult(
             name: "JWS verify, cold", reference: "OpenSSL P-256 verify", nanoseconds: times.operation,
             referenceNanoseconds: times.reference, budget: "–")
     }
 
-    private static func decoding(_ documents: [String], _ judge: P256Judge) throws -> BenchmarkResult {
+    private static func decoding(_ documents: [String], _ reference: OpenSSLVerifier) throws -> BenchmarkResult {
         let turn = DocumentCycle(of: documents)
         let times = try paired(iterations: 64) {
             _ = try UnverifiedJWS(unverified: turn.next())
         } reference: {
-            judge.verifyNext()
+            reference.verifyNext()
         }
         return BenchmarkResult(
             name: "JWS decoded with its certificates, not verified", reference: "OpenSSL P-256 verify",
@@ -106,7 +108,7 @@ private final class DocumentCycle: @unchecked Sendable {
 }
 
 /// OpenSSL alone, with everything prepared: SHA-256 of the signed text, then the signature.
-private final class P256Judge: @unchecked Sendable {
+private final class OpenSSLVerifier: @unchecked Sendable {
     // Sendable: each thread has its own instance.
     private let key: OpaquePointer
     private let context: OpaquePointer

@@ -120,18 +120,20 @@ enum StoreBenchmark {
     static func renewals() async throws -> [BenchmarkResult] {
         let empty = try await opening(nil)
         var results = [
-            opened("opening a store", "without accounts", empty, beside: empty, "≤ 0.5 s")
+            opened("opening a store", "without accounts", empty, reference: empty, "≤ 0.5 s")
         ]
         for size in sizes {
             let (renewal, open) = try await year(of: size)
             results.append(renewal)
             results.append(
-                opened("opening a store", "with \(size) subscriptions", open, beside: empty, "≤ 2 × the reference"))
+                opened("opening a store", "with \(size) subscriptions", open, reference: empty, "≤ 2 × the reference"))
         }
         return results
     }
 
-    private static func opened(_ what: String, _ which: String, _ time: Double, beside empty: Double, _ budget: String)
+    private static func opened(
+        _ what: String, _ which: String, _ time: Double, reference empty: Double, _ budget: String
+    )
         -> BenchmarkResult
     {
         BenchmarkResult(

@@ -26,7 +26,7 @@ struct Workers {
         return (median(results.map(\.0)), median(results.map(\.1)))
     }
 
-    /// Does the same for an asynchronous operation that repeats itself.
+    /// Does the same for an asynchronous operation that does all iterations in one call.
     func paired(
         rounds: Int = 15, iterations: Int, _ operation: @escaping @Sendable (_ worker: Int, _ times: Int) async -> Void,
         reference: @escaping @Sendable (Int) throws -> Void
@@ -45,8 +45,9 @@ struct Workers {
         return (median(results.map(\.0)), median(results.map(\.1)))
     }
 
-    /// Returns two results, of one thread and of two, whose four sides alternate. They include the heap allocations of
-    /// one call, and how much more work two threads do than one, beside the same ratio of plain arithmetic.
+    /// Returns a result for one thread and one for two. Both operations and both references alternate. The results
+    /// include the heap allocations of one call, and how much more work two threads do than one. Plain arithmetic gives
+    /// the same ratio for comparison.
     static func results(
         _ name: String, reference: String, budget: String, iterations: Int, rounds: Int = 15,
         more: [(String, JSONValue)] = [], _ operation: @escaping @Sendable (Int) throws -> Void,
@@ -64,8 +65,8 @@ struct Workers {
                 times[2 * number].append(first)
                 times[2 * number + 1].append(second)
             }
-            // As long as the operation: short work on new threads finds a free processor where long work has to share
-            // one.
+            // The arithmetic takes as long as the operation. Shorter work could find a free processor where the
+            // operation has to share one.
             let count = max(1, Int(longest / Arithmetic.nanoseconds))
             let alone = try all[0].elapsed(count, inThreads: true) { _ in Arithmetic.work() }
             let together = try all[1].elapsed(count, inThreads: true) { _ in Arithmetic.work() }

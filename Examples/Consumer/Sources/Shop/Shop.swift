@@ -1,7 +1,7 @@
 import Foundation
 import InAppStore
 
-/// Sells a subscription at the store that the environment names; without one it prints what is missing.
+/// Sells a subscription at the store of `SOUK_STORE_URL`. Without this variable it prints what is missing.
 @main
 enum Shop {
     static func main() async {

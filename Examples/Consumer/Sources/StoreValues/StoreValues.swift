@@ -1,7 +1,7 @@
 import Foundation
 import StoreModel
 
-/// Values of the store without a store: the end of a monthly subscription from 31 January, and its features.
+/// Computes without a store when a monthly subscription from 31 January ends, and whether its feature is active.
 @main
 enum StoreValues {
     static func main() {
