@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// A purchase plugin for promotional codes, with a backend. `swift run` shows both beside a store. Souk runs the tests
-// beside the code as its target PromoCodesTests.
+// A purchase plugin for promotional codes, with a backend. `swift run` shows both with a second plugin. Souk runs the
+// tests beside the code as its target PromoCodesTests.
 let products = ["CurlTransport", "HTTPCore", "HTTPListener", "Primitives", "Purchases", "StoreModel"]
 
 let package = Package(

@@ -19,7 +19,7 @@ extension TransactionFact {
             },
             productID: try identifier(payload.productId, "productId"), kind: kind, purchaseDate: purchaseDate,
             originalPurchaseDate: payload.originalPurchaseDate, expiresDate: payload.expiresDate,
-            revocationDate: payload.revocationDate, quantity: try possible(payload.quantity),
+            revocationDate: payload.revocationDate, quantity: try validQuantity(payload.quantity),
             isUpgraded: payload.isUpgraded ?? false,
             isFamilyShared: payload.inAppOwnershipType == .familyShared, appAccountToken: payload.appAccountToken,
             groupID: payload.subscriptionGroupIdentifier, price: payload.storePrice, isTrial: isFree,
@@ -49,7 +49,7 @@ extension TransactionFact {
             id: id, originalID: purchase.originalTransactionID, productID: productID, kind: kind,
             purchaseDate: purchaseDate, originalPurchaseDate: purchase.originalPurchaseDate,
             expiresDate: purchase.expiresDate, revocationDate: purchase.cancellationDate,
-            quantity: try possible(purchase.quantity), isTrial: isTrial,
+            quantity: try validQuantity(purchase.quantity), isTrial: isTrial,
             isIntroductory: !isTrial && (purchase.isInIntroOfferPeriod ?? false),
             isFromReceipt: true, signedDate: creationDate, digest: digest)
     }
@@ -79,7 +79,7 @@ private func missing(_ name: String, _ expected: String) -> AppStorePayloadError
     AppStorePayloadError(pointer: "/\(name)", expected: expected)
 }
 
-private func possible(_ quantity: Int?) throws(AppStorePayloadError) -> Int {
+private func validQuantity(_ quantity: Int?) throws(AppStorePayloadError) -> Int {
     guard TransactionFact.quantities.contains(quantity ?? 1) else {
         throw missing("quantity", "a number from 1 to \(TransactionFact.quantities.upperBound)")
     }

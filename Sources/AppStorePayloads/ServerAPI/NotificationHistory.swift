@@ -20,7 +20,7 @@ extension AppStoreServerAPI {
         public let notificationSubtype = PayloadField<Subtype>("notificationSubtype")
         /// A transaction of the customer.
         public let transactionId = PayloadField<String>("transactionId")
-        /// Whether to return only notifications that have not arrived: those with further attempts, and those without.
+        /// Whether to return only notifications that have not arrived, whether or not more attempts follow.
         public let onlyFailures = PayloadField<Bool>("onlyFailures")
     }
 

@@ -58,7 +58,7 @@ extension AppStoreServerAPI {
 }
 
 extension AppStoreServerAPI.TransactionHistoryRequest {
-    /// The items, decoded. A filter that is absent has none, and one of several values has an item for each.
+    /// The query items, decoded. An absent filter has no item, and a filter with several values has one for each.
     package var query: [(String, String)] {
         func items(_ name: String, _ values: [String?]) -> [(String, String)] {
             values.compactMap { value in value.map { (name, $0) } }

@@ -55,11 +55,11 @@ public final class JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
     /// The details of a purchase through the Advanced Commerce API.
     package let advancedCommerceInfo = PayloadField<AppStoreServerAPI.AdvancedCommerceRenewalInfo>(
         "advancedCommerceInfo")
-    /// The commitment that follows a monthly billed one.
+    /// The next commitment, if the current one is billed monthly.
     public let commitmentInfo = PayloadField<AppStoreServerAPI.RenewalCommitmentInfo>("commitmentInfo")
     /// The billing plan of the next period.
     public let renewalBillingPlanType = PayloadField<AppStoreServerAPI.BillingPlanType>("renewalBillingPlanType")
-    /// A value that binds a renewal info given to an app to its device, base64.
+    /// A Base64 value that binds the renewal info of an app to its device.
     public let deviceVerification = PayloadField<String>("deviceVerification")
     /// The nonce of `deviceVerification`.
     public let deviceVerificationNonce = PayloadField<String>("deviceVerificationNonce")
@@ -90,7 +90,7 @@ extension AppStoreServerAPI {
         public static let accepted = Self(rawValue: 1)
     }
 
-    /// The commitment that follows a monthly billed one.
+    /// The next commitment, if the current one is billed monthly.
     public typealias RenewalCommitmentInfo = AppStorePayload<RenewalCommitmentInfoFields>
 
     /// The members of ``RenewalCommitmentInfo`` that Apple documents.

@@ -129,8 +129,8 @@ public struct Catalogue: Sendable, Equatable {
 }
 
 extension Catalogue {
-    /// The app's product list, in the order of the catalogue. It is the JSON of the SDK's `StoreConfiguration`, which
-    /// omits products of an unknown type because it cannot express them.
+    /// The app's product list, in the order of the catalogue: JSON for the SDK's `StoreConfiguration`. It has no
+    /// products of an unknown type, because the SDK does not accept them.
     public var productList: JSONValue {
         .array(
             items.compactMap { item in

@@ -40,11 +40,11 @@ extension CatalogueReader {
     private mutating func readTimeRate(_ place: JSONPlace) {
         guard let member = place["_timeRate"] else { return }
         guard let number = member.value.intValue else {
-            return warn(.unknownTimeRate, member.pointer, "_timeRate should be a whole number; time is real")
+            return warn(.unknownTimeRate, member.pointer, "_timeRate should be a whole number; time runs at real speed")
         }
         settings.timeRate = .init(rawValue: number)
         if !settings.timeRate.isKnown {
-            warn(.unknownTimeRate, member.pointer, "the time rate \(number) is not known; time is real")
+            warn(.unknownTimeRate, member.pointer, "the time rate \(number) is not known; time runs at real speed")
         }
     }
 
@@ -77,7 +77,7 @@ extension CatalogueReader {
             } else if !seen.insert(api).inserted {
                 warn(
                     .unknownAPI, "\(entry.pointer)/name",
-                    "\(name) is in the list more than once; the first that is on is used")
+                    "\(name) is in the list more than once; the first enabled one is used")
             }
             settings.simulatedErrors.append(
                 .init(api: api, isEnabled: flag(entry, "enabled") ?? false, error: choice(entry)))

@@ -2,7 +2,7 @@ import Primitives
 import StoreModel
 
 /// The settings of a catalogue for its store, as Xcode's *Editor* menu sets them. By default everything is off, and
-/// time is real.
+/// time runs at real speed.
 package struct CatalogueSettings: Sendable, Hashable {
     /// The country as an ISO 3166-1 alpha-3 code; `nil` means the USA.
     package var storefront: String?

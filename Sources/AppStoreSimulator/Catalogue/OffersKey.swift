@@ -1,5 +1,5 @@
-/// The key pair for signing promotional offers (`subscriptionOffersKeyPair`). The private key is a secret of tests
-/// only. Descriptions leave it out all the same.
+/// The key pair for signing promotional offers (`subscriptionOffersKeyPair`). The private key is used only in
+/// tests. Descriptions omit it nevertheless.
 package struct OffersKey: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The key's identifier, which a signature names.
     package var id: String

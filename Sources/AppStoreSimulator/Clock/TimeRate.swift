@@ -1,9 +1,9 @@
 /// The speed of virtual time.
 ///
-/// `real` and `frozen`, or the real time for a month of 30 days: `2s`, `10s`, `30s`, `1m`, `5m`, `15m`, and
-/// `monthly-30s`, which equals `30s`. These are the names of Xcode's renewal rates, but the clock has one speed for
-/// every period: at `30s` a week takes 7 seconds and a year 6 minutes. The dates in signed documents follow the
-/// calendar at any rate.
+/// Its name is `real`, `frozen`, or the real time in which a virtual month of 30 days passes: `2s`, `10s`, `30s`, `1m`,
+/// `5m`, `15m`, and `monthly-30s`, which equals `30s`. These are the names of Xcode's renewal rates, but the clock has
+/// one speed for every period: at `30s` a week takes 7 seconds and a year 6 minutes. The dates in signed documents
+/// follow the calendar at any rate.
 public struct TimeRate: Sendable, Hashable, CustomStringConvertible {
     /// The name, as given.
     public let description: String
@@ -36,7 +36,7 @@ public struct TimeRate: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The rate of that many virtual seconds per real second. Of several names, uses the first.
+    /// Creates the rate of `factor` virtual seconds per real second, with the first name that has this factor.
     init(factor: Double) {
         let named = Self.names.compactMap { TimeRate($0) }.first { $0.factor == factor }
         self = named ?? TimeRate(description: "\(factor)", factor: factor)

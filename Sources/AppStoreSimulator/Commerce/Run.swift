@@ -3,7 +3,7 @@ import StoreModel
 
 /// Consecutive periods without a gap, sold at one price.
 struct Run: Sendable, Hashable {
-    /// The number of the sale that began the run. A renewal has the next number of its sale: the first period of the
+    /// The transaction number of the sale's first period. Renewals have the numbers after it: the first period of the
     /// run has `base + first`.
     var base: Int64
     var first = 0
@@ -56,7 +56,7 @@ struct Run: Sendable, Hashable {
         return end.wholeMilliseconds
     }
 
-    /// Counts the periods from `date` on. An offer keeps the periods that it has left.
+    /// Makes `date` the anchor. An offer keeps the periods that it has left.
     mutating func restart(at date: Date) {
         if let used = offer, used.paymentMode == .payAsYouGo { offer?.periodCount = used.periodCount - offset }
         anchor = date

@@ -13,7 +13,7 @@ extension StoreRules {
         if state?.record.share != nil, state?.isActive == true {
             return .alreadyOwned(state.map(\.current.latestID) ?? 0)
         }
-        let offers: Terms
+        let offers: OrderOffers
         do throws(StoreFailure) {
             offers = try self.offers(for: order, item, terms, state)
         } catch {
@@ -52,25 +52,25 @@ extension StoreRules {
     // MARK: - Offers
 
     /// The offers of an order: one for its first periods, and one that follows.
-    private struct Terms {
+    private struct OrderOffers {
         var first: AppliedOffer?
         var following: AppliedOffer?
     }
 
     private func offers(
         for order: Order, _ item: CatalogueItem, _ terms: SubscriptionTerms, _ state: SubscriptionState?
-    ) throws(StoreFailure) -> Terms {
+    ) throws(StoreFailure) -> OrderOffers {
         let hasUsed = state?.record.hasUsedIntroductoryOffer ?? false
         let isAllowed = order.allowsIntroductory ?? !hasUsed
         let introductory = terms.introductoryOffer.flatMap { offer in
             isAllowed && state?.isActive != true ? AppliedOffer(.introductory, offer) : nil
         }
-        guard let id = order.offerID else { return Terms(first: introductory) }
+        guard let id = order.offerID else { return OrderOffers(first: introductory) }
         if order.offerKind == .code {
             let code = try offerCode(id, item, state)
             let offer = AppliedOffer(.code, code.offer)
-            guard let introductory, code.isStackable else { return Terms(first: offer) }
-            return Terms(first: introductory, following: offer)
+            guard let introductory, code.isStackable else { return OrderOffers(first: offer) }
+            return OrderOffers(first: introductory, following: offer)
         }
         let kind = order.offerKind
         if kind == nil || kind == .promotional,
@@ -79,14 +79,14 @@ extension StoreRules {
             guard state != nil else {
                 throw Self.ineligible("Promotional offers are for current and former subscribers.")
             }
-            return Terms(first: AppliedOffer(.promotional, offer))
+            return OrderOffers(first: AppliedOffer(.promotional, offer))
         }
         if kind == nil || kind == .winBack, let offer = item.winBackOffers.first(where: { $0.id.hasSameBytes(as: id) })
         {
             guard let state, offer.isEligible, state.status == .expired else {
                 throw Self.ineligible("The offer \(id) is for customers whose subscription has expired.")
             }
-            return Terms(first: AppliedOffer(.winBack, offer.offer))
+            return OrderOffers(first: AppliedOffer(.winBack, offer.offer))
         }
         throw StoreFailure(code: .invalidOffer, reason: "\(item.id) has no such offer \(id).")
     }
@@ -140,7 +140,8 @@ extension StoreRules {
 
     /// Sells the first period of `plan` now. The rest of an active period is refunded.
     private mutating func start(
-        _ plan: Plan, _ offers: Terms, _ order: Order, _ state: SubscriptionState?, in group: String, at now: Date,
+        _ plan: Plan, _ offers: OrderOffers, _ order: Order, _ state: SubscriptionState?, in group: String,
+        at now: Date,
         _ changes: inout [StoreChange]
     ) -> Decision {
         let base = order.number ?? numbers.next()

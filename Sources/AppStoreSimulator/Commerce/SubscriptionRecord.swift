@@ -40,7 +40,7 @@ struct SubscriptionRecord: Sendable, Hashable {
         var consentedAt: Date?
     }
 
-    /// The token of the periods sold before an instant, back to the preceding entry.
+    /// The token of the periods sold between the preceding entry's instant and `before`.
     struct EarlierToken: Sendable, Hashable {
         var before: Date
         var token: UUID?

@@ -44,10 +44,10 @@ extension SubscriptionState {
         return nil
     }
 
-    /// Returns the first `limit` transactions sold after `start` and until `end`, oldest first, without those for whose
-    /// number `isLeftOut` is true. Transactions sold at the same instant as the last one are included.
+    /// Returns the first `limit` transactions sold after `start` and until `end`, oldest first, and all others sold at
+    /// the same instant as the last one. Omits those whose number `isLeftOut` accepts.
     ///
-    /// Computes only the returned and the excluded transactions.
+    /// Visits only the returned and the omitted transactions.
     func transactions(
         soldAfter start: Date?, by end: Date, limit: Int, isLeftOut: (Int64) -> Bool = { _ in false }
     ) -> [TransactionRecord] {

@@ -118,7 +118,7 @@ struct SubscriptionState: Sendable, Hashable {
         }
     }
 
-    /// Applies the next change of the current period, if it comes until `instant`: its revocation, or its end with a
+    /// Applies the next change of the current period, if it is due at `instant`: its revocation, or its end with a
     /// renewal or an expiry. Returns whether a period was sold. That period can have ended too, so the caller repeats
     /// the call.
     private mutating func advance(under conditions: RenewalConditions) -> Bool {

@@ -46,7 +46,7 @@ struct ConditionalRequest: Sendable {
         }
     }
 
-    /// Parses a number of digits alone. A number above `Int.max` becomes `Int.max`.
+    /// Parses a number that consists only of digits. Limits it to `Int.max - 1`.
     private static func number(_ text: String) -> Int? {
         guard !text.isEmpty, text.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) else {
             return nil

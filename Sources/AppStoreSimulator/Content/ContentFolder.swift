@@ -26,7 +26,7 @@ package struct ContentFolder: HTTPHandler {
     /// Creates a handler. Throws `dataFolder` if the folder does not exist.
     package init(_ path: String) throws {
         guard let real = Self.resolved(path), let status = Self.status(real), status.isFolder else {
-            throw SimulatorError(.dataFolder, "\(path) is not a folder; name one that content is served from.")
+            throw SimulatorError(.dataFolder, "\(path) is not a folder; name the folder with the content to serve.")
         }
         self.path = real
     }
@@ -35,7 +35,7 @@ package struct ContentFolder: HTTPHandler {
         guard [.get, .head].contains(request.method) else {
             var refusal = HTTPProblem(
                 status: 405, code: "method_not_allowed", title: "Method not allowed",
-                detail: "Content is answered to GET and HEAD only."
+                detail: "Content can be requested with GET and HEAD only."
             ).response
             refusal.headers["Allow"] = "GET, HEAD"
             return .ready(refusal)

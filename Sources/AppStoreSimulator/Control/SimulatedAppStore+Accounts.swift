@@ -249,7 +249,8 @@ extension SimulatorDatabase {
     fileprivate func add(_ account: Account, to family: Family) throws {
         if let other = account.family {
             throw SimulatorError(
-                .inAnotherFamily, "The account \(account.name) is in the family \(other) already; it leaves that first."
+                .inAnotherFamily,
+                "The account \(account.name) is in the family \(other) already; remove it from that one first."
             )
         }
         var member = account

@@ -36,7 +36,7 @@ extension SimulatedAppStore {
     ///   changes.
     public func importState(_ state: JSONValue) async throws {
         let fixture = try StoreFixture(state)
-        // The document and the table `store` each have it; with another one the store could not open again.
+        // The document and the table `store` each name the bundle. With another one the store could not open again.
         for bundle in [fixture.bundleID, fixture.rows["store"]?.first?["bundle"]?.stringValue].compactMap(\.self) {
             guard bundle.hasSameBytes(as: configuration.bundleID.rawValue) else {
                 throw SimulatorError(

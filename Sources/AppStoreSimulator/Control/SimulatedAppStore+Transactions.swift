@@ -182,7 +182,7 @@ extension StoreControlWire.RefundRequest.Reason {
 }
 
 extension TransactionID {
-    /// The id as the database stores it; `nil` for an id that a simulator does not give.
+    /// The id as the database stores it; `nil` for an id that no simulator issues.
     var number: Int64? { Int64(rawValue) }
 }
 
@@ -201,7 +201,7 @@ extension SimulatorDatabase {
 }
 
 extension SimulatorEvent {
-    /// A transaction of the account that acts; `nil` if it has no such transaction by now.
+    /// Returns a transaction of the event's account; `nil` if none with this id was sold until now.
     func knownSale(of id: Int64) throws -> Sale? {
         try db.transaction(id, at: now).map {
             Sale(transaction: $0, state: $1, account: account, now: now)

@@ -1,2 +1,2 @@
-// The other files are links to those of InAppStore, where its types need no import.
+// The other files are symbolic links to files of InAppStore, which do not import their own module.
 @_exported import InAppStore

@@ -2,7 +2,7 @@
 struct Arrow: Sendable {
     let from: String
     let to: String
-    /// The text, in the form of the diagrams of Alpha.9.
+    /// The text, in the form of the diagrams of the hub's version Alpha.9.
     let what: String
     /// Whether it is asynchronous; otherwise it is a call or its result.
     var isDeferred = false

@@ -13,7 +13,7 @@ struct Scene: Sendable {
 }
 
 extension Scene {
-    /// The four diagrams of Alpha.9, by their titles, and a purchase.
+    /// The four diagrams of the hub's version Alpha.9, by their titles, and a purchase.
     static let all = [errorInGetPublisher, errorInCommand, errorInTheServer, asyncSuccess, purchase]
 
     static let errorInGetPublisher = Scene(title: "Error in getPublisher message") { app in

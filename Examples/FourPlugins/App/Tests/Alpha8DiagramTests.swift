@@ -1,10 +1,10 @@
 import Testing
 
-/// The sequence diagrams of Alpha.8, played with Alpha.9. `words` replaces the lines that changed. Every other line
-/// must be observed as drawn.
+/// The sequence diagrams of the hub's version Alpha.8, played with Alpha.9. `replacements` has the lines that changed.
+/// Every other line must be observed as drawn.
 @Suite(.timeLimit(.minutes(2)))
 struct Alpha8DiagramTests {
-    private static let words: [String: [String]] = [
+    private static let replacements: [String: [String]] = [
         // A command returns no publisher: the app gets the publisher first, then sends the command.
         "JourneyPlugin->>DomainModel: command(getInfo)": [
             "JourneyPlugin->>DomainModel: getPublisher(forEvent:info, payload?) throws"
@@ -75,7 +75,7 @@ struct Alpha8DiagramTests {
                 Network-->>DomainModel: info1
                 DomainModel-->>JourneyPlugin:InfoPublisher-> success(JSONObject(info1))
                 JourneyPlugin->>JourneyPlugin: updateUI(info)
-                """, in: Self.words)
+                """, replacing: Self.replacements)
             + Diagram(
                 """
                 JourneyPlugin->>DomainModel: query(refreshInfo)
@@ -84,7 +84,7 @@ struct Alpha8DiagramTests {
                 Network-->>DomainModel: info2
                 DomainModel-->>JourneyPlugin: InfoPublisher-> success(JSONObject(info2))
                 JourneyPlugin->>JourneyPlugin: updateUI(info2)
-                """, in: again)
+                """, replacing: again)
         try await diagram.isPlayed(by: scene, showing: "Lisbon: high water at 14:05, Lisbon: high water at 14:05")
     }
 
@@ -100,7 +100,7 @@ struct Alpha8DiagramTests {
             DomainModel->>JourneyPlugin: InfoPublisher:AnyPublisher<Result<JSONObject, Error>, PluginError>
             JourneyPlugin->>JourneyPlugin: subscribe(infoPublisher)
             DomainModel-->>JourneyPlugin: infoPublisher(Fail(error))
-            """, in: Self.words
+            """, replacing: Self.replacements
         ).isPlayed(by: scene, showing: "The field \"place\" of the payload of \"refreshInfo\" is missing.")
     }
 
@@ -121,7 +121,7 @@ struct Alpha8DiagramTests {
             Network-->>DomainModel: error
             DomainModel-->>JourneyPlugin:InfoPublisher-> failure(error)
             JourneyPlugin->>JourneyPlugin: updateUI(error)
-            """, in: Self.words
+            """, replacing: Self.replacements
         ).isPlayed(by: scene, showing: "The server answered 500: try again later.")
     }
 
@@ -150,12 +150,12 @@ struct Alpha8DiagramTests {
                 Network-->>DomainModel: info1
                 DomainModel-->>JourneyPlugin:InfoPublisher-> success(JSONObject(info1))
                 JourneyPlugin->>JourneyPlugin: updateUI(info)
-                """, in: Self.words)
+                """, replacing: Self.replacements)
             + Diagram(
                 """
                 JourneyPlugin->>DomainModel: query(refreshInfo)
                 DomainModel->>JourneyPlugin: failure(PluginError)
-                """, in: refused)
+                """, replacing: refused)
         try await diagram.isPlayed(
             by: scene,
             showing:

@@ -1,10 +1,10 @@
 import Testing
 
-/// The sequence diagrams of Alpha.9, line by line. `words` replaces the lines that differ here. Every other line must
-/// be observed as drawn.
+/// The sequence diagrams of the hub's version Alpha.9, line by line. `replacements` has the lines that differ here.
+/// Every other line must be observed as drawn.
 @Suite(.timeLimit(.minutes(2)))
 struct Alpha9DiagramTests {
-    private static let words: [String: [String]] = [
+    private static let replacements: [String: [String]] = [
         "DomainModel->>JourneyPlugin: InfoPublisher: AnyPublisher<Result<JSONObject, Error>, Never>": [
             "DomainModel->>JourneyPlugin: InfoPublisher: EventPublisher"
         ],
@@ -32,7 +32,7 @@ struct Alpha9DiagramTests {
             """
             JourneyPlugin->>DomainModel: getPublisher(forEvent:info, payload?) throws
             DomainModel->>JourneyPlugin: throw(Error)
-            """, in: Self.words
+            """, replacing: Self.replacements
         ).isPlayed(
             by: .errorInGetPublisher,
             showing: "The field \"place\" of the payload of the subscription to \"info\" is missing.")
@@ -47,7 +47,7 @@ struct Alpha9DiagramTests {
             JourneyPlugin->>JourneyPlugin: subscribe(infoPublisher)
             JourneyPlugin->>DomainModel: command(refreshInfo, id: `abc`) throws
             DomainModel->>JourneyPlugin: throw(error)
-            """, in: Self.words
+            """, replacing: Self.replacements
         ).isPlayed(by: .errorInCommand, showing: "The field \"place\" of the payload of \"refreshInfo\" is missing.")
     }
 
@@ -64,7 +64,7 @@ struct Alpha9DiagramTests {
             DomainModel-->>JourneyPlugin: InfoPublisher-> EventOutput(Result(error), correlationId: `abc`)
             JourneyPlugin->>JourneyPlugin: filterMessage(correlationId)
             JourneyPlugin->>JourneyPlugin: updateUI(error)
-            """, in: Self.words
+            """, replacing: Self.replacements
         ).isPlayed(by: .errorInTheServer, showing: "The server answered 500: try again later.")
     }
 
@@ -80,7 +80,7 @@ struct Alpha9DiagramTests {
             Server-->>DomainModel: info
             DomainModel-->>JourneyPlugin: InfoPublisher-> EventOutput(Result(success: JSONObject(info)), correlationId: `abc`)
             JourneyPlugin->>JourneyPlugin: updateUI(info)
-            """, in: Self.words
+            """, replacing: Self.replacements
         ).isPlayed(by: .asyncSuccess, showing: "Lisbon: high water at 14:05")
     }
 }

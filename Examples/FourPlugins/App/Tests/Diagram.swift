@@ -4,9 +4,9 @@ import Testing
 struct Diagram {
     private let arrows: [String]
 
-    /// Parses a diagram, and replaces the lines in `words`.
-    init(_ mermaid: String, in words: [String: [String]]) {
-        arrows = mermaid.split(separator: "\n").map(String.init).flatMap { words[$0] ?? [$0] }
+    /// Parses a diagram, and replaces the lines that are keys of `replacements`.
+    init(_ mermaid: String, replacing replacements: [String: [String]]) {
+        arrows = mermaid.split(separator: "\n").map(String.init).flatMap { replacements[$0] ?? [$0] }
     }
 
     private init(arrows: [String]) { self.arrows = arrows }

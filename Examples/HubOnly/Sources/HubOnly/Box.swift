@@ -5,6 +5,6 @@ final class Box: @unchecked Sendable {  // the lock guards the only field
     private let lock = NSLock()
     private var text: String?
 
-    func put(_ value: String?) { lock.withLock { text = value } }
-    func take() -> String? { lock.withLock { text } }
+    func set(_ value: String?) { lock.withLock { text = value } }
+    func get() -> String? { lock.withLock { text } }
 }

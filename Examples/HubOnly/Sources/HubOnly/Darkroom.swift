@@ -32,10 +32,10 @@ final class Gallery: PluginProtocol {
         let answers = Box()
         let subscription = try messages.publisher(forEvent: "darkroom.developed", payload: nil, subscriber: self)
             .filter(correlationId: develop.id!)
-            .sink { answers.put(try? $0.result.get()["picture"]?.stringValue) }
+            .sink { answers.set(try? $0.result.get()["picture"]?.stringValue) }
         defer { subscription.cancel() }
         try messages.send(command: develop, payload: ["picture": .string(picture)], sender: self)
-        return answers.take()
+        return answers.get()
     }
 
     /// Sends a command that the gallery's policy does not allow.
