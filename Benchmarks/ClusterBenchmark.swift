@@ -53,7 +53,7 @@ enum ClusterBenchmark {
     private static func lookups(of callers: Int, _ database: PostgresDatabase, _ url: String) async throws
         -> BenchmarkResult
     {
-        let bare = try BareLookups(url, connections, together: max(1, callers / connections), query + "$1", rows)
+        let bare = try BareLookups(url, connections, batchSize: max(1, callers / connections), query + "$1", rows)
         var ours: [Double] = []
         var theirs: [Double] = []
         for _ in 0..<rounds {
@@ -152,13 +152,13 @@ private struct XorShift {
 /// soon as the previous one is complete.
 private final class BareLookups {
     private let connections: [OpaquePointer]
-    private let together: Int
+    private let batchSize: Int
     private let rows: Int
     private var random = XorShift(seed: 7)
 
-    init(_ url: String, _ count: Int, together: Int, _ sql: String, _ rows: Int) throws {
+    init(_ url: String, _ count: Int, batchSize: Int, _ sql: String, _ rows: Int) throws {
         connections = try (0..<count).map { _ in try connect(url) { PQclear(PQprepare($0, "q", sql, 1, nil)) } }
-        self.together = together
+        self.batchSize = batchSize
         self.rows = rows
     }
 
@@ -182,7 +182,7 @@ private final class BareLookups {
     }
 
     private func send(_ connection: OpaquePointer) {
-        for _ in 0..<together {
+        for _ in 0..<batchSize {
             "customer-\(random.next() % UInt64(rows))".withCString { text in
                 var value: UnsafePointer<CChar>? = text
                 _ = PQsendQueryPrepared(connection, "q", 1, &value, nil, nil, 1)

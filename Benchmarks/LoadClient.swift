@@ -35,8 +35,8 @@ final class LoadClient {
 
     deinit { close(descriptor) }
 
-    /// Returns the nanoseconds until all requests of all connections are complete.
-    static func together(port: Int, _ requests: [[[UInt8]]]) async throws -> Double {
+    /// Sends each list of requests over a connection of its own. Returns the nanoseconds until all are complete.
+    static func runConcurrently(port: Int, _ requests: [[[UInt8]]]) async throws -> Double {
         let clock = ContinuousClock()
         let start = clock.now
         try await withThrowingTaskGroup(of: Void.self) { group in

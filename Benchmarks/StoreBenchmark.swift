@@ -69,7 +69,7 @@ enum StoreBenchmark {
                 let requests = devices.map { device in
                     (0..<each).map { payment("\(round)-\($0)", from: device) }
                 }
-                let elapsed = try await LoadClient.together(port: port, requests)
+                let elapsed = try await LoadClient.runConcurrently(port: port, requests)
                 let sync = try syncs(each * connections / 4, in: folder)
                 if round > 0 { times.append((elapsed / Double(each * connections), sync)) }
             }

@@ -20,7 +20,7 @@ struct StringKeyTests {
         "AppStoreSimulator/Catalogue/Storefronts.swift": (1, "countries: our own words"),
         "AppStoreSimulator/Control/InjectedFaults.swift": (1, "settings: our own words"),
         "AppStoreSimulator/Control/SimulatedAppStore+Fixtures.swift": (1, "tables: our own words"),
-        "AppStoreSimulator/Control/SimulatedAppStore+State.swift": (1, "settings: our own words"),
+        "AppStoreSimulator/Control/SimulatedAppStore+Settings.swift": (1, "settings: our own words"),
         "AppStoreSimulator/Control/StoreSetting.swift": (1, "settings: our own words"),
         "AppStoreSimulator/HTTP/StoreEndpoints.swift": (1, "parameters of paths: our own words"),
         "AppStoreSimulator/Notifications/NotificationDelivery.swift": (1, "charsets: our own words"),

@@ -11,17 +11,17 @@ final class SequenceRecorder: Sendable {
 
     private struct State: Sendable {
         var instant = 0
-        var facts: [(at: Int, fact: Fact)] = []
-        var audience: [String: [Listener]] = [:]
+        var items: [(at: Int, item: Item)] = []
+        var subscribers: [String: [Subscriber]] = [:]
     }
 
-    private enum Fact: Sendable {
+    private enum Item: Sendable {
         case arrow(Arrow)
-        case listens(Listener, event: String)
+        case subscription(Subscriber, event: String)
         case output(EventOutput, event: String)
     }
 
-    private struct Listener: Equatable {
+    private struct Subscriber: Equatable {
         let publisher: String
         let name: String
     }
@@ -47,13 +47,13 @@ final class SequenceRecorder: Sendable {
 
     func record(_ output: EventOutput, of event: String) { write(.output(output, event: event), at: next()) }
 
-    private func write(_ fact: Fact, at instant: Int) { state.withLock { $0.facts.append((instant, fact)) } }
+    private func write(_ item: Item, at instant: Int) { state.withLock { $0.items.append((instant, item)) } }
 
     // MARK: - Arrows
 
     /// Runs `body` and returns the arrows that were recorded meanwhile.
     func arrows<Value>(in hub: Hub, during body: () async throws -> Value) async rethrows -> (Value, [Arrow]) {
-        state.withLock { $0.facts = [] }
+        state.withLock { $0.items = [] }
         let trace = hub.trace.values(.unbounded)
         let value = try await body()
         trace.cancel()
@@ -85,7 +85,8 @@ final class SequenceRecorder: Sendable {
             if let answer { write(.arrow(Arrow(from: receiver, to: sender, what: answer)), at: ended) }
             guard entry.kind == .event else { return }
             for publisher in entry.receivers {
-                write(.listens(Listener(publisher: publisher, name: sender), event: entry.message.name), at: ended)
+                write(
+                    .subscription(Subscriber(publisher: publisher, name: sender), event: entry.message.name), at: ended)
             }
         case .refused, .failed:
             let code = entry.reason?.code.rawValue ?? "error"
@@ -96,18 +97,18 @@ final class SequenceRecorder: Sendable {
     private func recordedArrows() -> [Arrow] {
         state.withLock { state in
             var arrows: [Arrow] = []
-            for (_, fact) in state.facts.sorted(by: { $0.at < $1.at }) {
-                switch fact {
+            for (_, item) in state.items.sorted(by: { $0.at < $1.at }) {
+                switch item {
                 case .arrow(let arrow): arrows.append(arrow)
-                case .listens(let listener, let event):
-                    if state.audience[event]?.contains(listener) != true {
-                        state.audience[event, default: []].append(listener)
+                case .subscription(let subscriber, let event):
+                    if state.subscribers[event]?.contains(subscriber) != true {
+                        state.subscribers[event, default: []].append(subscriber)
                     }
                 case .output(let output, let event):
-                    for listener in state.audience[event] ?? [] {
+                    for subscriber in state.subscribers[event] ?? [] {
                         arrows.append(
                             Arrow(
-                                from: listener.publisher, to: listener.name,
+                                from: subscriber.publisher, to: subscriber.name,
                                 what: Self.describe(output, of: event), isDeferred: true))
                     }
                 }
