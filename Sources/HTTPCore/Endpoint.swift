@@ -60,7 +60,7 @@ package struct Endpoint<Handler: Sendable>: Sendable {
 
     package var query: [OpenAPIDocument.Parameter] { parameters.filter { $0.place == .query } }
 
-    /// Returns the path with each parameter replaced by `value`, which returns it percent-encoded.
+    /// Returns the path with each parameter replaced by the percent-encoded string that `value` returns.
     package func path(with value: (_ parameter: String) -> String) -> String {
         path.split(separator: "/", omittingEmptySubsequences: false).map { segment in
             RouteTable.parameter(in: segment).map(value) ?? String(segment)

@@ -126,8 +126,8 @@ final class Connection: Sendable {
 
     /// Suspends the connection until `unpark`. Only microhttpd's thread for this connection calls it.
     ///
-    /// Resuming and suspending happen under the lock, because microhttpd requires that they alternate. microhttpd calls
-    /// none of our functions inside.
+    /// Resuming and suspending happen under the lock, because microhttpd requires that they alternate. While microhttpd
+    /// does so, it calls none of our functions.
     func park(_ connection: MHDConnection) -> Parking {
         state.withLock { state in
             guard state.mayPark else { return .refused }

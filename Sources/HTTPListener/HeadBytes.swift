@@ -8,7 +8,7 @@ import Foundation
 /// piece and in order, and only replaces the byte after each part with NUL. So if there are more bytes between two parts
 /// than a line end, microhttpd has skipped some. Since 1.0 microhttpd refuses such requests itself.
 struct HeadBytes {
-    static let areInPlace = souk_mhd_parses_in_place() != 0
+    static let partsEndInPlace = souk_mhd_parses_in_place() != 0
 
     let start: UnsafeRawPointer
     let count: Int
@@ -49,7 +49,7 @@ struct RawRequestTarget {
     /// Returns whether there is only one space between the method and the target, and between the target and the
     /// version.
     func isWhole(after method: UnsafePointer<CChar>, before version: UnsafePointer<CChar>) -> Bool {
-        guard HeadBytes.areInPlace else { return true }
+        guard HeadBytes.partsEndInPlace else { return true }
         guard let bytes else { return false }
         return HeadBytes(method).isFollowed(by: bytes.start, after: 1) && bytes.isFollowed(by: version, after: 1)
     }

@@ -20,7 +20,7 @@ struct RequestHeaders {
     let headers: HTTPHeaders
     /// The length of the request line and the header section in bytes.
     let size: Int
-    /// Whether this value contains everything that the request head contains, and each reader finds the same parts in it.
+    /// Whether no part of the request head is missing here, and every HTTP parser finds the same parts in it.
     ///
     /// The head must have no NUL, after which microhttpd skips the rest of a part, and no other control character in a
     /// value. No header may continue on the next line. Each line must end with CR and LF, because a proxy may not accept a
@@ -45,7 +45,7 @@ struct RequestHeaders {
         let end = UnsafeRawPointer(method) + size
         isWhole =
             collected.isWhole && target.isWhole(after: method, before: version)
-            && (!HeadBytes.areInPlace || collected.last.isFollowed(by: end, after: 4))
+            && (!HeadBytes.partsEndInPlace || collected.last.isFollowed(by: end, after: 4))
     }
 
     private struct Collected {
@@ -63,7 +63,7 @@ struct RequestHeaders {
         let field = HeadBytes(name, nameSize)
         let content = value.map { HeadBytes($0, valueSize) }
         collected.pointee.headers.add(field.text, content?.text ?? "")
-        if HeadBytes.areInPlace, !collected.pointee.last.isFollowed(by: field.start, after: 2) {
+        if HeadBytes.partsEndInPlace, !collected.pointee.last.isFollowed(by: field.start, after: 2) {
             collected.pointee.isWhole = false
         }
         if content?.hasControlCharacters ?? false { collected.pointee.isWhole = false }
@@ -85,7 +85,7 @@ struct RequestHeaders {
         let limit = limits.maximumHeaderBytes
         // The invalid bytes are not replaced, because different targets would then mean the same resource.
         guard let target else {
-            return Self.malformed("The request target is not UTF-8; bytes outside ASCII are percent-encoded.")
+            return Self.malformed("The request target is not UTF-8; bytes outside ASCII must be percent-encoded.")
         }
         guard target.utf8.count <= limit else {
             return HTTPProblem(
@@ -111,13 +111,13 @@ struct RequestHeaders {
         }
         let hosts = headers.values("Host").count  // RFC 9112 section 3.2.
         guard hosts == 1 || (hosts == 0 && version == "HTTP/1.0") else {
-            return Self.malformed("A request has exactly one Host header.", field: "Host")
+            return Self.malformed("A request must have exactly one Host header.", field: "Host")
         }
         let doubled = Self.singleFields.first { name in
             headers.count { $0.name.equalsIgnoringCase(name) } > 1
         }
         if let name = doubled {
-            return Self.malformed("A request has at most one \(name) header.", field: name)
+            return Self.malformed("A request must have at most one \(name) header.", field: name)
         }
         return nil
     }
@@ -138,7 +138,7 @@ struct RequestHeaders {
         guard encodings.isEmpty || lengths.isEmpty, encodings.count <= 1, Set(lengths).count <= 1 else {
             return HTTPProblem(
                 status: 400, code: "ambiguous_length", title: "Ambiguous length",
-                detail: "A request has one Content-Length or one Transfer-Encoding, not several.")
+                detail: "A request must have at most one Content-Length or Transfer-Encoding.")
         }
         if let encoding = encodings.first, !encoding.equalsIgnoringCase("chunked") {
             return HTTPProblem(

@@ -72,8 +72,7 @@ package final class PostgresCluster: Sendable {
         Task { [program] in _ = await program.end() }
     }
 
-    /// Settings of a cluster with a log in `archive`, from which a later timestamp than that of a base backup can be
-    /// restored.
+    /// Settings that archive the write-ahead log in `archive`, so that a state after a base backup can be restored.
     package static let archiving = [
         "archive_mode=on", "archive_command='mkdir -p ../archive && cp %p ../archive/%f'",
     ]

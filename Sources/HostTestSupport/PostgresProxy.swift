@@ -100,7 +100,7 @@ package final class PostgresProxy: Sendable {
         }
     }
 
-    /// Returns whether the statement is lost, or its response; `nil` for neither.
+    /// Returns `true` if the statement is lost, `false` if its response is dropped, and `nil` for neither.
     private func takeCut(for sent: [UInt8]) -> Bool? {
         cut.withLock { cut in
             guard let next = cut.texts.first, Data(sent).range(of: Data(next.text)) != nil else { return nil }

@@ -28,7 +28,7 @@ package final class SteeredDatabase: SQLDatabase {
         /// Events are numbered before the commit.
         case eventsNumberedFirst
         /// The cursors of a webhook are not locked.
-        case linesNotLocked
+        case cursorsNotLocked
     }
 
     private struct State {
@@ -68,7 +68,7 @@ package final class SteeredDatabase: SQLDatabase {
     package func migrate(_ migrations: [SQLMigration]) throws { try inner.migrate(migrations) }
 
     /// Removes the constraints of the schema that would prevent the fault. Call it after the migrations.
-    package func removeRules() async throws {
+    package func removeConstraints() async throws {
         let statements: [String] =
             switch fault {
             case .factInsertedTwice:
@@ -183,7 +183,7 @@ package final class SteeredDatabase: SQLDatabase {
             let isLeftOut =
                 switch database.fault {
                 case .customerNotLocked: sql.contains("FROM customer ")
-                case .linesNotLocked, .deliveryNotUnique: sql.contains("FROM webhook_cursor ")
+                case .cursorsNotLocked, .deliveryNotUnique: sql.contains("FROM webhook_cursor ")
                 default: false
                 }
             if !isLeftOut { try inner.lockRows(sql, values) }

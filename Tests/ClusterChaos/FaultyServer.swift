@@ -31,7 +31,7 @@ struct FaultyServer {
         let database = SteeredDatabase(
             try PostgresDatabase(url: try required("database"), configuration: postgres), fault: fault)
         let service = try await EntitlementService(configuration: try configuration(database))
-        if settings["rules"] == "remove" { try await database.removeRules() }
+        if settings["rules"] == "remove" { try await database.removeConstraints() }
         let app = try required("app")
         _ = try await service.createMissingKeys { keys in
             try Data("\(keys.secretKey)\n".utf8)

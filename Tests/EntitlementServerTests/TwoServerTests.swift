@@ -44,7 +44,7 @@ struct TwoServerTests {
             case .oneFact: .factInsertedTwice
             case .redemptionsOfOneCredit: nil
             case .redemptionsOfOneCode: .promotionReadFirst
-            case .deliveriesInOneLine: .linesNotLocked
+            case .deliveriesInOneLine: .cursorsNotLocked
             case .deliveriesOfOneEvent: .deliveryNotUnique
             case .eventsOfTwoCustomers: .eventsNumberedFirst
             }
@@ -90,7 +90,7 @@ struct TwoServerTests {
                 let first = try await bench()
                 let second = try await bench(first.folder, first)
                 let database = try #require(steered.withLock { $0.first })
-                try await database.removeRules()
+                try await database.removeConstraints()
                 let pair = Pair(first: first, second: second, steered: database)
                 try await body(pair)
                 await pair.close()

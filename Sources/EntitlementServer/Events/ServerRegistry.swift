@@ -24,8 +24,8 @@ final class ServerRegistry: Sendable {
     private let clock: MonotonicClock
     private let id: String
     /// The last migration that this program has, and the number of its migrations.
-    private let program: String
-    private let steps: Int
+    private let lastMigration: String
+    private let migrationCount: Int
     private let state = Locked(State())
 
     /// - Parameter id: The unique id of this server.
@@ -34,8 +34,8 @@ final class ServerRegistry: Sendable {
         self.id = id
         self.clock = clock
         let migrations = Schema.migrations(for: database.dialect)
-        program = migrations.last?.name ?? ""
-        steps = migrations.count
+        lastMigration = migrations.last?.name ?? ""
+        migrationCount = migrations.count
     }
 
     /// The number of running servers at the last step, including this one.
@@ -45,13 +45,13 @@ final class ServerRegistry: Sendable {
     ///
     /// - Throws: `SQLError` with `newerSchema` if one of these migrations requires a newer program.
     func step() async throws {
-        let (id, program) = (SQLValue.text(id), SQLValue.text(program))
+        let (id, lastMigration) = (SQLValue.text(id), SQLValue.text(lastMigration))
         try await database.write { connection in
             try connection.perform(
                 """
                 INSERT INTO server (id, seen_at, program) VALUES (?1, clock_timestamp(), ?2)
                 ON CONFLICT (id) DO UPDATE SET seen_at = excluded.seen_at
-                """, [id, program])
+                """, [id, lastMigration])
         }
         let row = try await database.lookup(
             """
@@ -60,7 +60,7 @@ final class ServerRegistry: Sendable {
                  WHERE position >= ?1 AND (minimum_program IS NULL OR minimum_program > ?2)) AS unknown
             FROM server WHERE seen_at > clock_timestamp() - make_interval(secs => \(Self.timeout)) OR
                 seen_at < clock_timestamp() - interval '1 day'
-            """, [.integer(Int64(steps)), program])
+            """, [.integer(Int64(migrationCount)), lastMigration])
         guard let row else { return }
         if let unknown: String = try row["unknown"] {
             throw SQLError(

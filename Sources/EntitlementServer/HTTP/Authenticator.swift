@@ -34,7 +34,7 @@ struct Call: Sendable {
         return refusal
     }
 
-    /// Checks the names in the path. Throws 400 if one has a control character.
+    /// Checks the parameters of the path. Throws 400 if one has a control character.
     fileprivate func checkPath() throws {
         for (name, value) in path.all where value.unicodeScalars.contains(where: \.isControl) {
             throw Refusal.invalid(name, "should have no control characters")
@@ -45,7 +45,7 @@ struct Call: Sendable {
 /// An authenticated request, with its caller and the ledger that it concerns.
 struct RequestContext: Sendable {
     let call: Call
-    /// The authorization of the request, which responses that last check again.
+    /// The authorization of the request. Long responses, such as event streams, check it again.
     let authorization: Authorization
     let environment: StoreEnvironment
     /// The only customer that the request may concern; `nil` for all.
@@ -143,7 +143,7 @@ struct Authenticator: Sendable {
         _ call: Call, as access: ServerHandler.Access, by credential: ServerHandler.Credential, _ app: inout BundleID?,
         _ known: inout StoreEnvironment?, _ respond: (RequestContext) throws -> HTTPReply
     ) -> HTTPReply {
-        // Refusals of the key name the environment too, unless the environment itself is invalid.
+        // A response that refuses the key also has the environment header, if the environment is valid.
         let environment = Result { try self.environment(of: call.request) }
         known = try? environment.get()
         do {
@@ -153,7 +153,7 @@ struct Authenticator: Sendable {
             try limiter.admit(caller)
             try signer.check(call.request)
             let token = try call.request.headers[Self.customerToken].map { try tokens.claims(of: $0, for: caller.app) }
-            let only = try customer(that: caller, mayAskAboutBy: token, as: access)
+            let only = try onlyCustomer(for: caller, with: token, as: access)
             try call.checkPath()
             let authorization = Authorization(caller: caller, token: token, keys: keys, tokens: tokens)
             return try respond(
@@ -167,8 +167,8 @@ struct Authenticator: Sendable {
 
     /// Returns the only customer that a caller may act for; `nil` for all. A secret key may act for all. A token
     /// restricts a public key also if the endpoint does not require one. Throws 401 and 403.
-    private func customer(
-        that caller: Caller, mayAskAboutBy token: CustomerTokens.Claims?, as access: ServerHandler.Access
+    private func onlyCustomer(
+        for caller: Caller, with token: CustomerTokens.Claims?, as access: ServerHandler.Access
     ) throws -> CustomerID? {
         if caller.kind == .secret { return nil }
         if access == .secretKey { throw Refusal.secretKeyRequired }

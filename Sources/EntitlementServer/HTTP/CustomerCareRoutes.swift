@@ -182,7 +182,7 @@ extension Refusal {
         HTTPProblem(
             status: 403, code: "secret_key_required", title: "Secret key required",
             detail: """
-                With a customer's token only names that begin with "\(AliasRequest.anonymousPrefix)" can be merged; others \
-                take the app's secret key, from a server of yours.
+                With a customer's token only names that begin with "\(AliasRequest.anonymousPrefix)" can be merged; other \
+                names require the app's secret key, from your own server.
                 """, field: "alias"))
 }

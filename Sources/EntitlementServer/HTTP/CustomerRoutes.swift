@@ -119,7 +119,7 @@ extension StoredAnswer {
             headers.add("Content-Type", "application/json")
             return HTTPResponse(status: 200, headers: headers, body: .bytes(bytes))
         }
-        // The length of the 200 keeps the connection open.
+        // Without a length the listener would close the connection, so this is the length of the 200.
         headers.add("Content-Length", String(bytes.count))
         return HTTPResponse(status: 304, headers: headers)
     }

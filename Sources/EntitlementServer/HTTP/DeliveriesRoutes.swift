@@ -18,7 +18,11 @@ struct DeliveriesRoutes: Sendable {
             Endpoint(
                 .get, "/v1/webhook-deliveries", "getWebhookDeliveries", "List webhook deliveries, newest first",
                 tag: .changes,
-                parameters: [.init("state", in: .query, .choice(["pending", "delivered", "dead"]), "only these")]
+                parameters: [
+                    .init(
+                        "state", in: .query, .choice(["pending", "delivered", "dead"]),
+                        "the state of the deliveries; all if absent")
+                ]
                     + .page, answer: .deliveries, handler: .authorized(.secretKey, list)),
             Endpoint(
                 .post, "/v1/webhook-deliveries/replay", "replayDeadWebhookDeliveries", "Repeat all dead deliveries",

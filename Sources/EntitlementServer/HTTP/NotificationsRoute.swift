@@ -37,7 +37,7 @@ struct NotificationsRoute: Sendable {
                 return HTTPResponse(json: ["notificationUUID": .string(notification.identity)])
             } catch let error as SignedDataError {
                 guard !error.isRetryable else { throw Refusal.unavailable(error.reason) }
-                throw Refusal.notTrue(RejectedTransaction(error, at: 0), field: "signedPayload")
+                throw Refusal.rejected(RejectedTransaction(error, at: 0), field: "signedPayload")
             }
         }
     }

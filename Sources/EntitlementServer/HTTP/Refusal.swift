@@ -67,7 +67,7 @@ extension Refusal {
             status: 401, code: "unknown_customer_token", title: "Customer token unknown",
             detail: "The customer token was not issued for this app.", field: Authenticator.customerToken))
 
-    static let customerTokenOver = Refusal(
+    static let customerTokenExpired = Refusal(
         HTTPProblem(
             status: 401, code: "customer_token_expired", title: "Customer token expired",
             detail: "The customer token has expired; get a new one from your server.",
@@ -99,7 +99,8 @@ extension Refusal {
                 "The idempotency key was used for another request within the last 24 hours; use a new one for each request.",
             field: "Idempotency-Key"))
 
-    /// A sender can get many different answers without new data, by presenting the same data in another order.
+    /// The number of stored answers is limited, because a sender can get many different ones without new data, by
+    /// presenting the same data in another order.
     static let tooManyAnswers = Refusal(
         HTTPProblem(
             status: 429, code: "rate_limited", title: "Too many requests",
@@ -115,17 +116,17 @@ extension Refusal {
             field: "Idempotency-Key", isRetryable: true),
         headers: ["Retry-After": "1"])
 
-    /// Refuses the only signed data of a request, because it was rejected.
-    static func notTrue(_ rejected: RejectedTransaction, field: String) -> Refusal {
+    /// Refuses a request whose only signed data was rejected.
+    static func rejected(_ rejected: RejectedTransaction, field: String) -> Refusal {
         let isMalformed = rejected.code == SignedDataError.Code.malformed.rawValue
         return Refusal(
             HTTPProblem(
-                status: 422, code: rejected.code, title: isMalformed ? malformedTitle : "Not accepted as true",
+                status: 422, code: rejected.code, title: isMalformed ? malformedTitle : "Not accepted",
                 detail: rejected.detail, field: field, isRetryable: rejected.retryable))
     }
 
-    /// Failures of the ledger that pass, or that an operator can end.
-    private static let passing: Set<SQLError.Code> = [
+    /// Failures of the ledger that end by themselves, or that an operator can end.
+    private static let temporaryFailures: Set<SQLError.Code> = [
         .busy, .conflict, .connectionLost, .cannotOpen, .notADatabase, .readOnly, .storageFull, .storageFailed, .closed,
     ]
 
@@ -134,7 +135,7 @@ extension Refusal {
         if let refusal = error as? Refusal { return refusal }
         if case Ledger.CustomerRefusal.erased = error { return customerErased }
         if error is CancellationError { return unavailable("The request was cancelled before it was finished.") }
-        if let error = error as? SQLError, passing.contains(error.code) {
+        if let error = error as? SQLError, temporaryFailures.contains(error.code) {
             return unavailable("The ledger is unavailable at the moment; nothing was changed. Try again.")
         }
         if let error = error as? SQLError, error.code == .outcomeUnknown {

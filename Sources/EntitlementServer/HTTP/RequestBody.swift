@@ -51,7 +51,7 @@ enum RequestBody {
 extension Refusal {
     fileprivate static let encoded = Refusal(
         HTTPProblem(
-            status: 415, code: "unsupported_encoding", title: "Encoding not taken",
+            status: 415, code: "unsupported_encoding", title: "Unsupported encoding",
             detail: "Send the body as it is, without a Content-Encoding.", field: "Content-Encoding"),
         headers: ["Accept-Encoding": "identity"])
 }

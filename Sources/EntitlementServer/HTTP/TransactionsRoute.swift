@@ -41,7 +41,7 @@ struct TransactionsRoute: Sendable {
         guard let reader = readers[customer.ledgerID.app] else { throw Refusal.appNotServed }
         let verified = try verify(presented, with: reader)
         if let field = presented.singleField, let rejected = verified.rejected.first(where: { $0.index == 0 }) {
-            throw Refusal.notTrue(rejected, field: field)
+            throw Refusal.rejected(rejected, field: field)
         }
         let refused = Locked<[RejectedTransaction]>([])
         let answer = try await ledger.record(
@@ -49,7 +49,7 @@ struct TransactionsRoute: Sendable {
             answering: customer.ledgerID.environment, as: request
         ) { recorded, answer in
             if let field = presented.singleField, let rejected = recorded.rejected.first(where: { $0.index == 0 }) {
-                throw Refusal.notTrue(rejected, field: field)
+                throw Refusal.rejected(rejected, field: field)
             }
             let rejected = (verified.rejected + recorded.rejected).sorted { $0.index < $1.index }
             refused.withLock { $0 = rejected }
@@ -81,7 +81,7 @@ struct TransactionsRoute: Sendable {
                 verified = Verified(facts: receipt.facts, rejected: receipt.rejected, document: receipt.document)
                 count = receipt.receipt.inAppPurchases.count
             } catch {
-                throw Refusal.notTrue(RejectedTransaction(error, at: 0), field: "receipt")
+                throw Refusal.rejected(RejectedTransaction(error, at: 0), field: "receipt")
             }
         }
         for (index, signed) in presented.transactions.enumerated() {

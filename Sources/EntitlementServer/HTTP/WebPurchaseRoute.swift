@@ -51,7 +51,7 @@ struct WebPurchaseRoute: Sendable {
             ) { recorded, _ in
                 if let rejected = recorded.rejected.first {
                     let isMoved = rejected.code == "boundToAnotherPurchase"
-                    throw Refusal.notTrue(rejected, field: isMoved ? "originalTransactionID" : "customer")
+                    throw Refusal.rejected(rejected, field: isMoved ? "originalTransactionID" : "customer")
                 }
                 let answer: JSONValue = [
                     "acknowledgedTransactionIDs": .array(recorded.acknowledged.map { .string($0.rawValue) })

@@ -56,7 +56,7 @@ package struct APIKeys: Sendable {
         if let label, label.utf8.count > 100 || label.isEmpty || label.unicodeScalars.contains(where: { $0.value < 32 })
         {
             throw EntitlementServerError(
-                .invalidConfiguration, "A label has 1 to 100 bytes without control characters.")
+                .invalidConfiguration, "A label must have 1 to 100 bytes without control characters.")
         }
         let key = KeyText.make(kind, from: randomBytes(32))
         let digest = SHA256.hash(key.utf8)

@@ -44,7 +44,7 @@ struct CustomerTokens: Sendable {
             let end = json["u"]?.intValue
         else { throw Refusal.unknownCustomerToken }
         let claims = Claims(customer: customer, end: Date(timeIntervalSince1970: Double(end)))
-        guard isCurrent(claims) else { throw Refusal.customerTokenOver }
+        guard isCurrent(claims) else { throw Refusal.customerTokenExpired }
         return claims
     }
 

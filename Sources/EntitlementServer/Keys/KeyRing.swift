@@ -41,8 +41,8 @@ final class KeyRing: Sendable {
     /// The replica that is read if the database is unreachable.
     private let standby: (any SQLDatabase)?
     private let clock: MonotonicClock
-    /// The verified keys, by the key's hash under a seed of this process. The time of a lookup by hash reveals nothing about
-    /// a key to a sender, as with a digest.
+    /// The verified keys by their hash, which has another seed in each process. So the time of a lookup reveals nothing
+    /// about a key to a sender, as with a digest.
     private let cache = Locked<[Int: CachedKey]>([:])
 
     private struct CachedKey {

@@ -52,8 +52,8 @@ final class ActiveRules: Sendable {
 
     /// Activates the rules of an app if they are new to the database, and returns the active rules.
     ///
-    /// Rules that were replaced before are not activated, so that a server with an older configuration reverts nothing.
-    /// `isReturning` activates them.
+    /// Rules that were replaced before are activated only if `isReturning` is set, so that a server with an older
+    /// configuration reverts nothing.
     static func register(
         _ app: EntitlementService.Configuration.App, isReturning: Bool, _ connection: any SQLConnection
     ) throws -> (entry: Entry, isSuperseded: Bool) {
@@ -85,8 +85,8 @@ final class ActiveRules: Sendable {
         return (try entry(active, insteadOf: own), !isNew && !isActive)
     }
 
-    /// Reads the columns `epoch` and `rules`. If a later program wrote the rules, this one cannot read them and uses its
-    /// `own`. Their epoch is -1, so that the later program recomputes the answers.
+    /// Reads the columns `epoch` and `rules`. If a later program wrote the rules, this one cannot read them and uses
+    /// `own` with the epoch -1, so that the later program recomputes the answers.
     private static func entry(_ row: SQLRow, insteadOf own: AppRules) throws -> Entry {
         guard let rules = AppRules(text: try row["rules"]) else { return Entry(rules: own, epoch: -1) }
         return Entry(rules: rules, epoch: try row["epoch"])
@@ -134,8 +134,8 @@ extension AppRules {
 }
 
 extension Ledger {
-    /// Marks answers of a former epoch as expired, from the customer after `customer`. They are then recomputed, and their
-    /// changes become events, without a request.
+    /// Marks answers of a former epoch as expired, for the next 1000 customers after `customer`. They are then
+    /// recomputed, and their changes become events, without a request.
     ///
     /// - Returns: The last customer of this batch; `nil` at the end.
     func expireFormerAnswers(in ledgerID: LedgerID, after customer: String) async throws -> String? {

@@ -10,7 +10,8 @@ import Primitives
 final class AnswerCache: Sendable {
     struct Ticket: Sendable { fileprivate let removals: UInt64 }
 
-    /// The memory of an answer beside its bytes, about: names, tag, dates and its slot. Measured with 10⁶ answers.
+    /// The approximate memory of an answer in addition to its bytes: names, tag, dates and its slot. Measured with 10⁶
+    /// answers.
     static let overhead = 290
     /// The number of shards, a power of two.
     private static let shardCount = 64
@@ -43,13 +44,13 @@ final class AnswerCache: Sendable {
         shard(of: key).shard.withLock { Ticket(removals: $0.removals) }
     }
 
-    /// Stores an answer that a reader found, unless a newer one is or may have been here.
+    /// Stores an answer that a reader found, unless a newer one is cached or may have been evicted.
     func keep(_ answer: StoredAnswer, for key: CustomerKey, ticket: Ticket) {
         let (shard, hash) = shard(of: key)
         shard.withLock { _ = $0.keep(answer, for: key, hash, ticket: ticket) }
     }
 
-    /// Stores an answer that a writer committed, unless a newer one is or may have been here.
+    /// Stores an answer that a writer committed, unless a newer one is cached or may have been evicted.
     func replace(_ answer: StoredAnswer, for key: CustomerKey, ticket: Ticket) {
         let (shard, hash) = shard(of: key)
         shard.withLock { shard in

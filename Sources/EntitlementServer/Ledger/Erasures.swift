@@ -61,7 +61,7 @@ extension LedgerTransaction {
             throw EntitlementServerError(.internalInconsistency, "The ledger did not store a salt.")
         }
         try connection.perform("INSERT INTO compaction_due (since) VALUES (?1)", [.integer(now.milliseconds)])
-        // Tokens are recorded too, because a purchase may have waited for the token before the customer was known. A
+        // Tokens are recorded too, because a purchase with the token may have arrived before the customer was known. A
         // token that another customer also has is not recorded.
         let tokens = try Set(names.map(\.appAccountToken)).filter { try tokenOwner(of: $0) == nil }.map(\.wireText)
         for text in Set((names.map(\.rawValue) + tokens).map { ExactString($0) }) {
@@ -75,12 +75,12 @@ extension LedgerTransaction {
 
     /// Returns the last erasure of a customer with this token, and its pseudonym; `nil` if a customer has the token
     /// now.
-    func erasure(ofBearing token: UUID) throws -> (pseudonym: CustomerID, at: Date)? {
-        try tokenOwner(of: token) == nil ? lastErasure(ofBearing: token) : nil
+    func erasure(withToken token: UUID) throws -> (pseudonym: CustomerID, at: Date)? {
+        try tokenOwner(of: token) == nil ? lastErasure(withToken: token) : nil
     }
 
     /// Returns the last erasure of a customer with this token, even if a customer has the token now.
-    func lastErasure(ofBearing token: UUID) throws -> (pseudonym: CustomerID, at: Date)? {
+    func lastErasure(withToken token: UUID) throws -> (pseudonym: CustomerID, at: Date)? {
         let app = try connection.first(
             "SELECT erasure_salt FROM app WHERE bundle_id = ?1", [.text(ledgerID.app.rawValue)])
         guard let salt: [UInt8] = try app.flatMap({ try $0["erasure_salt"] }) else { return nil }
@@ -97,7 +97,7 @@ extension EntitlementService {
     /// Returns whether the file of a ledger may still contain names of erased customers, because it was not compacted
     /// since.
     ///
-    /// - Parameter connection: A connection to the ledger. A ledger from before erasures contains none.
+    /// - Parameter connection: A connection to the ledger. A ledger of a version without erasures contains none.
     /// - Returns: Whether a compaction is due.
     /// - Throws: The errors of the database.
     public static func holdsErased(_ connection: any SQLConnection) throws -> Bool {

@@ -20,8 +20,8 @@ struct FirstAnswer: Sendable {
 /// The precomputed parts of a customer's first purchases: the answer, and the encrypted sources. They are computed before
 /// the transaction, because a transaction uses only one thread.
 ///
-/// They are correct only if the customer and the purchases are new. The transaction checks this, and computes incorrect
-/// parts itself, so a wrong assumption only costs time.
+/// They are correct only if the customer and the purchases are new. The transaction checks this and recomputes
+/// incorrect parts, so a wrong assumption only costs time.
 struct FirstPurchases: Sendable {
     private let customer: CustomerID
     private let token: UUID

@@ -354,7 +354,7 @@ extension RejectedTransaction {
         RejectedTransaction(
             index: index, code: "boundToAnotherPurchase",
             detail: """
-                This payment came before with another originalTransactionID; a payment belongs to one purchase.
+                This payment was reported before with another originalTransactionID; a payment belongs to one purchase.
                 """, retryable: false)
     }
 

@@ -28,7 +28,7 @@ extension LedgerReplay {
                 try state.apply(factIn: row)
                 return
             }
-            if let reason = try transaction.fault(of: row, sealing: source) {
+            if let reason = try transaction.mismatch(of: row, with: source) {
                 report.add(transaction.difference(subject, reason))
             }
         } catch let error where Self.isAboutContent(error) {
@@ -46,7 +46,7 @@ extension LedgerReplay {
 
 extension LedgerTransaction {
     /// Returns the difference between a fact's row and its source, in words; `nil` if there is none.
-    fileprivate func fault(of row: SQLRow, sealing source: [UInt8]) throws -> String? {
+    fileprivate func mismatch(of row: SQLRow, with source: [UInt8]) throws -> String? {
         let readings = try PresentedFact.readings(of: source, in: row, of: ledgerID)
         guard let fact = readings.first, try row["digest"] == fact.row.digest else {
             return "differs from the signed data"
@@ -93,9 +93,9 @@ extension LedgerTransaction {
         let stored: String? = try row["app_account_token"]
         guard let expected else { return stored == nil }
         guard stored.flatMap({ UUID(text: $0) }) != expected else { return true }
-        guard let stored else { return try lastErasure(ofBearing: expected) != nil }
-        // After a restore the pseudonym may be no customer.
-        if try lastErasure(ofBearing: expected)?.pseudonym.appAccountToken.wireText == stored { return true }
+        guard let stored else { return try lastErasure(withToken: expected) != nil }
+        // After a restore there may be no customer with the pseudonym.
+        if try lastErasure(withToken: expected)?.pseudonym.appAccountToken.wireText == stored { return true }
         return try connection.first(
             """
             SELECT 1 AS one FROM customer

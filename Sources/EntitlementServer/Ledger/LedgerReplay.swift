@@ -208,7 +208,7 @@ package struct LedgerReplay: Sendable {
         if try row["app_account_token"] != transaction.awaitedToken(of: original)?.wireText {
             report.add(
                 transaction.difference(
-                    "purchase \(original)", "waits for a customer whose token its facts do not state"))
+                    "purchase \(original)", "waits for a customer with a token that its facts do not have"))
         }
         let overspent = try connection.query(
             """

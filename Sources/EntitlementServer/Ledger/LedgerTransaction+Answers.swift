@@ -328,7 +328,8 @@ extension StoredAnswer {
             && etag == Self.etag(digest, from: validFrom) && hasStoredEnd
     }
 
-    /// Returns whether the bytes are about this customer. The names follow the time.
+    /// Returns whether the bytes are about this customer. In the bytes, the customer and the environment follow the
+    /// time.
     fileprivate func isAbout(_ customer: String, _ environment: String) -> Bool {
         guard validUntil != Date(milliseconds: 0) else { return true }
         var names = JSONWriter()

@@ -15,7 +15,7 @@ extension LedgerTransaction {
     /// A customer with a token can be registered while another transaction appends a purchase with the token. The second
     /// transaction waits for the lock of the token's row, and then finds the rows of the first. Each customer, alias and
     /// waiting purchase has a token row. So if the row is new, none of them exists.
-    mutating func lock(tokens: Set<UUID>) throws { try lock(tokens: tokens, entering: []) }
+    mutating func lock(tokens: Set<UUID>) throws { try lock(tokens: tokens, inserting: []) }
 
     /// Locks purchases that facts will be appended to, and their tokens. An unknown purchase gets its row here, and
     /// `computeAnswers` deletes it if no fact was appended.
@@ -24,12 +24,12 @@ extension LedgerTransaction {
         let token = customer.map { precomputed?.token(of: $0) ?? $0.appAccountToken }
         try lock(
             tokens: Set(facts.compactMap(\.row.token) + facts.compactMap(\.webPayment) + (token.map { [$0] } ?? [])),
-            entering: Set(facts.map(\.original)))
+            inserting: Set(facts.map(\.original)))
     }
 
     /// Locks rows in one round trip, and inserts missing ones. `DO UPDATE … WHERE false` locks an existing row without
     /// writing it.
-    private mutating func lock(tokens: Set<UUID>, entering purchases: Set<TransactionID>) throws {
+    private mutating func lock(tokens: Set<UUID>, inserting purchases: Set<TransactionID>) throws {
         guard connection.isConcurrent else { return }
         let missing = tokens.subtracting(locked.tokens).map(\.wireText).sorted()
         let originals = purchases.subtracting(locked.purchases).sorted()

@@ -145,7 +145,7 @@ struct LedgerTransaction {
         if let claimant, self.token(of: claimant.presenter) == token { return token }
         guard let purchase else { return token }
         guard !purchase.isErased else { return nil }
-        guard let erased = try erasure(ofBearing: token) else { return token }
+        guard let erased = try erasure(withToken: token) else { return token }
         if try claims(of: row.original).contains(where: { $0.claim.kind == .transferred }) {
             return erased.pseudonym.appAccountToken
         }

@@ -3,7 +3,7 @@ import SQLStorage
 extension Schema {
     /// Customers with aliases, several holders of a purchase, encrypted sources, credits, promotions and events.
     ///
-    /// Earlier facts have no summary and are not encrypted; that is done when the ledger is opened next.
+    /// Earlier facts have no summary and are not encrypted. `sealOpenFacts` changes both at the next start.
     static let customers = SQLMigration(
         "0002 customers",
         [
@@ -161,8 +161,8 @@ extension Schema {
             """
         ])
 
-    /// Reduces the index writes of a purchase: its rows are clustered. Digests have no index, because equal facts belong to
-    /// the same purchase, and the rows of a purchase do not refer to its app.
+    /// Reduces the index writes of a purchase: its rows are clustered. Digests have no index of their own, because
+    /// equal facts belong to the same purchase. The rows of a purchase have no foreign key to its app.
     static let places = SQLMigration(
         "0007 places",
         [

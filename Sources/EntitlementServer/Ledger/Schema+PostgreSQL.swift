@@ -372,9 +372,9 @@ extension Schema {
 
     /// Makes the database refuse a migration that a running server does not support, see `SQLMigration.minimumProgram`.
     ///
-    /// A server registers its newest migration, and then reads the applied ones (`ServerRegistry`). With the lock, a
-    /// migration waits for a server that is registering, and such a server waits for the migration. Names of migrations
-    /// compare by number.
+    /// A server registers its newest migration, and then reads the applied ones (`ServerRegistry`). Because of the
+    /// lock, a migration waits until a server has registered, and a server waits to register until a running migration
+    /// ends. Names of migrations compare by number.
     static let programs = SQLMigration(
         "0016 programs",
         [

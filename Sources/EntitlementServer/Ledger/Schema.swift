@@ -142,8 +142,8 @@ extension Date {
 
     init(milliseconds: Int64) { self.init(timeIntervalSince1970: Double(milliseconds) / 1000) }
 
-    /// The millisecond of this date, which is the precision of the stores. A date that is a millisecond except for the
-    /// error of a binary fraction counts as that millisecond.
+    /// This date rounded down to whole milliseconds, the precision of the stores. A date that is just below a
+    /// millisecond, because of a rounding error of `Double`, counts as that millisecond.
     var wholeMillisecond: Date {
         Date(milliseconds: Self.clamped((timeIntervalSince1970 * 1000 + 0.001).rounded(.down)))
     }

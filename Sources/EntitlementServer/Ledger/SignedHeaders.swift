@@ -7,8 +7,8 @@ import SQLStorage
 /// store has few certificates. A header contains no personal data.
 struct SignedHeaders: Sendable {
     private let database: any SQLDatabase
-    /// The cached headers. They are committed, because a header of the current transaction may still be rolled back. There
-    /// are so few that comparing all is faster than hashing one.
+    /// The cached headers. Only committed ones are cached, because the current transaction may still be rolled back.
+    /// There are so few that comparing all is faster than hashing one.
     private let committed = Locked<[(bytes: [UInt8], number: Int64)]>([])
 
     init(database: any SQLDatabase) { self.database = database }

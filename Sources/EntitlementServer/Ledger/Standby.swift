@@ -9,7 +9,7 @@ import StoreModel
 final class Standby: Sendable {
     /// The pause between measurements of the lag, in seconds.
     static let pause: TimeInterval = 0.5
-    /// The time after a measurement in which it is used.
+    /// The time for which a measurement is used.
     private static let lifetime = Duration.seconds(3)
 
     let database: any SQLDatabase

@@ -13,8 +13,9 @@ public struct RateLimit: Hashable, Sendable {
     /// The default limit of requests about one customer: 50 requests a second after 1000 at once.
     ///
     /// An app sends a few requests when it is opened and one for every hundred purchases that it restores, so no person
-    /// reaches the limit. A server answers hundreds of times as many, so a single device in a loop does not slow the
-    /// others. Each name of a customer counts separately. Receipt validations name no customer and count by receipt.
+    /// reaches the limit. A server can answer hundreds of times as many requests a second, so a single device in a loop
+    /// does not slow the others. Each name of a customer counts separately. Receipt validations name no customer and
+    /// count by receipt.
     public static let perCustomer = RateLimit(perSecond: 50, burst: 1000)
 
     /// The smallest rate, about one request a day. It limits the time that clients wait, and keeps `1 / perSecond` finite.
@@ -122,7 +123,7 @@ final class RateLimiter: Sendable {
 /// number of customers.
 ///
 /// A subject has four slots. If all are used, it replaces the bucket that is full first, which holds the least
-/// information. A replaced bucket can admit more than its limit, but a nearly empty one stays.
+/// information. A subject whose bucket was replaced can exceed its limit, but a nearly empty bucket stays.
 private final class SubjectBuckets: Sendable {
     private struct Slot {
         /// The hash of the subject; 0 in an unused slot.
@@ -132,7 +133,7 @@ private final class SubjectBuckets: Sendable {
 
     private static let ways = 4
     /// Powers of two: 16384 slots in all, 256 KiB. Under the default limit a bucket is full again 20 ms after a
-    /// request, so they suffice for 800 000 requests a second of as many customers.
+    /// request, so they suffice for 800 000 requests a second, each from another customer.
     private static let (shardCount, setCount) = (64, 64)
 
     private let shards = (0..<shardCount).map { _ in Locked([Slot](repeating: Slot(), count: setCount * ways)) }

@@ -194,7 +194,9 @@ extension WireSchema {
             .required(
                 "items",
                 .array(
-                    .object([.required("id", .identifier), .required("type", .text.described("one with a price"))]),
+                    .object([
+                        .required("id", .identifier), .required("type", .text.described("an item type with a price")),
+                    ]),
                     count: 1...100))
         ])
     }
@@ -213,7 +215,7 @@ extension WireSchema {
     ) { _ in true }
     private static let promotionMembers: [Member] = [
         .nullable("code", code),
-        .required("feature", .identifier), .nullable("lasts", .period.described("not beside until")),
+        .required("feature", .identifier), .nullable("lasts", .period.described("cannot be combined with until")),
         .nullable("until", .date.described("in the future")),
         .nullable("redeemableUntil", .date.described("in the future; exclusive")),
         .nullable("limit", .integer(1...1_000_000_000)),

@@ -28,7 +28,7 @@ public struct AnswerSigningKey: Sendable, CustomStringConvertible, CustomReflect
         guard isName, id.utf8.count <= 64 else {
             throw EntitlementServerError(
                 .invalidConfiguration,
-                "The name of a signing key has 1 to 64 visible ASCII characters and no quotation mark.")
+                "The id of a signing key must have 1 to 64 visible ASCII characters and no quotation mark.")
         }
     }
 }

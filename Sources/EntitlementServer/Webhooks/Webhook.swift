@@ -34,7 +34,7 @@ public struct Webhook: Sendable {
         let isNamed = (1...64).contains(name.utf8.count) && name.utf8.allSatisfy { (0x21...0x7E).contains($0) }
         guard isNamed else {
             throw EntitlementServerError(
-                .invalidConfiguration, "The name of a webhook has 1 to 64 visible ASCII characters.")
+                .invalidConfiguration, "The name of a webhook must have 1 to 64 visible ASCII characters.")
         }
         let isURL = ["http://", "https://"].contains { url.hasPrefix($0) && url.utf8.count > $0.utf8.count }
         guard isURL, url.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
@@ -53,7 +53,7 @@ struct WebhookName: Hashable, Sendable {
     let app: BundleID
     let name: String
 
-    /// Returns whether this webhook has not received an event of a ledger, which is `[app, environment]`.
+    /// Returns whether an event must still be delivered to this webhook. `ledgerID` is `[app, environment]`.
     func awaits(_ event: Int64, of ledgerID: [SQLValue], _ connection: any SQLConnection) throws -> Bool {
         guard ledgerID.first == .text(app.rawValue) else { return false }
         let cursor = try connection.first(

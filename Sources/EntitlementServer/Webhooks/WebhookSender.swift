@@ -5,8 +5,8 @@ import Primitives
 /// Posts an app's events to one webhook. Each event is posted at least once, and those of a customer in their order. A
 /// failed delivery is repeated with growing pauses, and is dead after the last attempt.
 struct WebhookSender: Sendable {
-    /// The number of concurrent attempts, each for another customer. Hanging attempts, which take over a second, do not
-    /// count. If there are more hanging attempts than this number, their number is the limit.
+    /// The number of concurrent attempts, each for another customer. Hanging attempts, which take more than a second,
+    /// do not count. If there are more hanging attempts than this number, their number is the limit.
     private static let concurrentAttempts = 16
     /// The largest number of concurrent attempts, including hanging ones.
     private static let maximumAttempts = 512

@@ -17,7 +17,7 @@ public protocol ContentManager: Sendable {
     /// - Parameters:
     ///   - product: The product.
     ///   - parameters: The product's `contentFetcherParameters`.
-    /// - Returns: The progress. The stream throws `PurchaseError`; content that was on the device before stays then.
+    /// - Returns: The progress. If the stream throws `PurchaseError`, content that was on the device before remains.
     func fetch(
         _ product: ProductID, parameters: JSONObject
     ) -> AsyncThrowingStream<ContentProgress, any Error>
