@@ -185,7 +185,7 @@ public final class EntitlementService: HTTPHandler {
                     "SELECT rules_digest, token_secret FROM app WHERE bundle_id = ?1", [name])
                 if isShared {
                     let registered = try ActiveRules.register(
-                        app, isReturning: configuration.activatesFormerRules, connection)
+                        app, activatesFormerRules: configuration.activatesFormerRules, connection)
                     entries[app.bundleID] = registered.entry
                     if registered.isSuperseded { superseded.append(app.bundleID) }
                 } else if let row, try row["rules_digest"] != digest {

@@ -63,7 +63,7 @@ final class EventStream: Sendable {
             let page = try page()
             // Checked after the page was read, so that no event is sent that was committed after a revocation.
             if page != nil || changes.now - checked >= .seconds(Authorization.recheck) {
-                guard try authorization.holds() else { return nil }
+                guard try authorization.isStillValid() else { return nil }
                 checked = changes.now
             }
             if let page { return encode(page) }
@@ -71,7 +71,7 @@ final class EventStream: Sendable {
             if remaining <= 0 { return Array(":\n\n".utf8) }
             if await changes.wait(for: listening, upTo: min(Authorization.recheck, remaining)) == .ended {
                 let last = try self.page()
-                return try authorization.holds() ? last.map(encode) : nil
+                return try authorization.isStillValid() ? last.map(encode) : nil
             }
         }
     }

@@ -12,7 +12,7 @@ struct Authorization: Sendable {
     let tokens: CustomerTokens
 
     /// Returns whether the key is still valid and the token has not expired. Reads the ledger.
-    func holds() throws -> Bool {
+    func isStillValid() throws -> Bool {
         if let token, !tokens.isCurrent(token) { return false }
         return try keys.admits(caller)
     }

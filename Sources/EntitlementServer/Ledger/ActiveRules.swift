@@ -52,10 +52,10 @@ final class ActiveRules: Sendable {
 
     /// Activates the rules of an app if they are new to the database, and returns the active rules.
     ///
-    /// Rules that were replaced before are activated only if `isReturning` is set, so that a server with an older
-    /// configuration reverts nothing.
+    /// Rules that were replaced before are activated only if `activatesFormerRules` is set, so that a server with an
+    /// older configuration reverts nothing.
     static func register(
-        _ app: EntitlementService.Configuration.App, isReturning: Bool, _ connection: any SQLConnection
+        _ app: EntitlementService.Configuration.App, activatesFormerRules: Bool, _ connection: any SQLConnection
     ) throws -> (entry: Entry, isSuperseded: Bool) {
         let name = SQLValue.text(app.bundleID.rawValue)
         let text = app.rulesText
@@ -66,7 +66,7 @@ final class ActiveRules: Sendable {
         let stored = try connection.first(
             "SELECT epoch FROM app_rules WHERE app = ?1 AND digest = ?2", [name, digest])
         let isActive = try stored.map { try $0["epoch"] == epoch } ?? false
-        let isNew = stored == nil || isReturning && !isActive
+        let isNew = stored == nil || activatesFormerRules && !isActive
         if isNew {
             let next = SQLValue.integer(epoch + 1)
             try connection.perform(

@@ -21,10 +21,10 @@ enum FactSummary {
             members["price"] = .string("\(price.amount)")
             members["currency"] = .string(price.currency)
         }
-        for (name, holds) in [
+        for (name, isSet) in [
             ("isUpgraded", fact.isUpgraded), ("isFamilyShared", fact.isFamilyShared), ("isTrial", fact.isTrial),
             ("isIntroductory", fact.isIntroductory), ("isFromReceipt", fact.isFromReceipt),
-        ] where holds {
+        ] where isSet {
             members[name] = true
         }
         return members.text()
@@ -57,11 +57,11 @@ enum FactSummary {
             kind: ProductType(rawValue: kind), purchaseDate: purchasedAt,
             originalPurchaseDate: summary.date("originalPurchaseDate"), expiresDate: summary.date("expiresDate"),
             revocationDate: summary.date("revocationDate"), quantity: summary["quantity"]?.intValue ?? 1,
-            isUpgraded: summary.holds("isUpgraded"), isFamilyShared: summary.holds("isFamilyShared"),
+            isUpgraded: summary.flag("isUpgraded"), isFamilyShared: summary.flag("isFamilyShared"),
             groupID: summary["subscriptionGroupIdentifier"]?.stringValue, price: price,
-            isTrial: summary.holds("isTrial"),
-            isIntroductory: summary.holds("isIntroductory"), source: source,
-            isFromReceipt: summary.holds("isFromReceipt"), signedDate: signedAt, digest: digest)
+            isTrial: summary.flag("isTrial"),
+            isIntroductory: summary.flag("isIntroductory"), source: source,
+            isFromReceipt: summary.flag("isFromReceipt"), signedDate: signedAt, digest: digest)
     }
 
     static func renewal(
@@ -72,7 +72,7 @@ enum FactSummary {
             originalID: original, autoRenews: summary["autoRenewStatus"]?.boolValue,
             renewsTo: summary["autoRenewProductId"]?.stringValue.map { ProductID(unchecked: $0) },
             gracePeriodExpiresDate: summary.date("gracePeriodExpiresDate"),
-            isInBillingRetry: summary.holds("isInBillingRetryPeriod"), signedDate: signedAt, digest: digest)
+            isInBillingRetry: summary.flag("isInBillingRetryPeriod"), signedDate: signedAt, digest: digest)
     }
 
     private static let unreadable = EntitlementServerError(
@@ -88,5 +88,5 @@ extension JSONValue {
         self[name]?.intValue.map { Date(milliseconds: Int64($0)) }
     }
 
-    fileprivate func holds(_ name: String) -> Bool { self[name]?.boolValue ?? false }
+    fileprivate func flag(_ name: String) -> Bool { self[name]?.boolValue ?? false }
 }
