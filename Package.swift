@@ -103,7 +103,7 @@ let modules: [Module] = [
         name: "AppStoreSimulator",
         imports: [
             "AppStorePayloads", "StoreModel", "StoreKitAdapter", "SimulatorControl", "SignedData", "HTTPCore",
-            "SQLStorage", "Primitives",
+            "SQLStorage", "WebPages", "Primitives",
         ],
         testImports: ["BaseTestSupport", "ContractSuites", "HostTestSupport", "NetworkTestSupport", "StoreTestSupport"]),
     Module(

@@ -153,7 +153,7 @@ import Testing
             let answer = await get(test, "/", Self.browser)
             #expect(answer.status == 200 && answer.headers["Content-Type"] == "text/html; charset=utf-8")
             #expect(answer.headers["Content-Security-Policy"]?.contains("default-src 'none'") == true)
-            let page = String(decoding: try await answer.body.collect(upTo: 1 << 16), as: UTF8.self)
+            let page = String(decoding: try await answer.body.collect(upTo: 1 << 18), as: UTF8.self)
             #expect(page.contains("<a href=\"/openapi.yaml\">") && page.contains("Simulator.md"))
             #expect(page.contains("<code>com.example.souk</code>") && page.contains("Apple's"))
         }

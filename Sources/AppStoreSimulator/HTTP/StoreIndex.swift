@@ -28,15 +28,7 @@ struct StoreIndex: Sendable, Encodable, WireModel {
     ]
 
     /// The page for a browser.
-    var page: HTTPResponse {
-        IndexPage(
-            name: name, description: description, details: [("The app", bundleID.rawValue)], links: links,
-            note: """
-                Apple's App Store Server API is below /inApps/, receipts are checked at /verifyReceipt. The files \
-                Simulator.md, ControlAPI.md and ServerAPI.md in the folder Documentation of Souk describe all of it.
-                """
-        ).response
-    }
+    var page: HTTPResponse { FrontDeskPage(bundleID: bundleID, links: links).response }
 }
 
 /// The two documents with another form for a browser: `/`, and the OpenAPI document as YAML.

@@ -1,0 +1,141 @@
+extension FrontDeskPage {
+    /// The actions: each sends one request and shows its command, its result, or the problem and what to do.
+    ///
+    /// An action is `{ label, key, plan, title, warning, fields, go, isRisky, tone }`. `plan(values)` returns
+    /// `{ call: [method, path, body], command, done }`. An action with a warning or with fields opens the dialog first.
+    static let actionScript: StaticString = #"""
+        const commands = [];
+
+        const report = (text, line, isFault = false) => {
+          const outcome = $("outcome");
+          outcome.textContent = text;
+          outcome.classList.toggle("fault", isFault);
+          if (!line) return;
+          const box = $("last-command");
+          box.hidden = false;
+          box.querySelector("code").textContent = line;
+          commands.unshift(line);
+          commands.splice(20);
+          $("earlier").hidden = commands.length < 2;
+          fill($("earlier").querySelector("ol"), commands.slice(1).map((earlier) => make("li", {}, make("code", {}, earlier))));
+        };
+        $("last-command").querySelector("button").addEventListener("click", (event) => copy(commands[0], event.target));
+
+        const explain = (problem) => [problem.message, adviceFor(problem)].filter(Boolean).join(" ");
+
+        // Returns whether the store did it.
+        const perform = async (plan) => {
+          document.body.classList.add("busy");
+          try {
+            const answer = await ask(...plan.call);
+            report(typeof plan.done === "function" ? plan.done(answer) : plan.done, plan.command);
+            if (plan.after) plan.after(answer);
+            await live.refresh();
+            return true;
+          } catch (problem) {
+            report(explain(problem), plan.command, true);
+            return problem;
+          } finally {
+            document.body.classList.remove("busy");
+          }
+        };
+
+        const act = (action) => {
+          if (action.fields || action.warning) sheet.open(action);
+          else perform(action.plan({}));
+        };
+        // The accessible name begins with the visible label and adds what it is about.
+        const button = (action, about = "") => make("button", {
+          type: "button", class: action.tone, "data-key": action.key || action.label + " " + about,
+          "aria-label": about ? action.label + " " + about : undefined, "aria-haspopup": action.fields || action.warning ? "dialog" : undefined,
+          title: action.fields ? undefined : action.plan({}).command, click: () => act(action),
+        }, action.label);
+
+        const sheet = {
+          action: null,
+
+          open(action) {
+            this.action = action;
+            $("sheet-title").textContent = action.title || action.label;
+            $("sheet-warning").textContent = action.warning || "";
+            $("sheet-go").textContent = action.go || action.label;
+            $("sheet-go").className = action.isRisky ? "risky" : "main";
+            $("sheet-fault").textContent = "";
+            fill($("sheet-fields"), (action.fields || []).map((field) => this.field(field)));
+            this.preview();
+            $("sheet").showModal();
+          },
+
+          field({ name, label, options, value = "", hint, ...attributes }) {
+            const id = "field-" + name, about = hint ? "about-" + id : undefined;
+            if (attributes.type === "checkbox") {
+              const box = make("input", { ...attributes, id, name, checked: value === true, "aria-describedby": about });
+              return make("div", { class: "check" }, box, make("label", { for: id }, label), hint && make("p", { id: about, class: "soft" }, hint));
+            }
+            const control = options
+              ? make("select", { id, name, "aria-describedby": about }, options.map(([choice, words]) => make("option", { value: choice, selected: choice === value }, words)))
+              : make("input", { ...attributes, id, name, value, autocomplete: "off", spellcheck: "false", "aria-describedby": about });
+            return make("div", {}, make("label", { for: id }, label), control, hint && make("p", { id: about, class: "soft" }, hint));
+          },
+
+          get values() {
+            const entries = Array.from($("sheet-fields").querySelectorAll("[name]"), (control) =>
+              [control.name, control.type === "checkbox" ? control.checked : control.value.trim()]);
+            return Object.fromEntries(entries);
+          },
+
+          preview() { $("sheet-command").textContent = this.action.plan(this.values).command; },
+
+          async submit() {
+            $("sheet-go").disabled = true;
+            const result = await perform(this.action.plan(this.values));
+            $("sheet-go").disabled = false;
+            if (result === true) $("sheet").close();
+            else $("sheet-fault").textContent = explain(result);
+          },
+        };
+        $("sheet").querySelector("form").addEventListener("submit", (event) => { event.preventDefault(); sheet.submit(); });
+        $("sheet").addEventListener("input", () => sheet.preview());
+        $("sheet-cancel").addEventListener("click", () => $("sheet").close());
+        $("sheet-copy").addEventListener("click", (event) => copy($("sheet-command").textContent, event.target));
+
+        """#
+
+    /// The view of a JWS: its decoded header and payload.
+    static let documentScript: StaticString = #"""
+        const decoded = (part) => {
+          const bytes = Uint8Array.from(atob(part.replaceAll("-", "+").replaceAll("_", "/")), (character) => character.charCodeAt(0));
+          return JSON.parse(new TextDecoder().decode(bytes));
+        };
+        const claims = (jws) => {
+          try { return decoded(jws.split(".")[1]); } catch { return {}; }
+        };
+
+        // Dates are milliseconds in a payload; each line with one has the date behind it.
+        const lines = (value) => JSON.stringify(value, null, 2).split("\n").map((line) => {
+          const found = /^\s*"\w*(?:Date|At|from|until)\w*": (\d{12,14}),?$/.exec(line);
+          return found ? [line, make("span", { class: "soft" }, "  " + instant(Number(found[1])) + " UTC"), "\n"] : [line, "\n"];
+        }).flat();
+        const code = (title, value) => make("div", {}, make("p", { class: "caption" }, title),
+          make("pre", { class: "code", tabindex: "0", role: "region", "aria-label": title }, lines(value)));
+
+        // Shows the JWS that a payload contains below it.
+        const jwsView = (title, jws) => {
+          if (!jws) return null;
+          let header, payload;
+          try {
+            const parts = jws.split(".");
+            [header, payload] = [decoded(parts[0]), decoded(parts[1])];
+          } catch {
+            return make("p", { class: "fault" }, title + " is not a JWS.");
+          }
+          const inner = Object.entries(payload.data || payload).filter(([name, value]) => /^signed\w+Info$/.test(name) && typeof value === "string");
+          return make("section", { class: "jws", "aria-label": title }, make("div", { class: "line" }, make("strong", {}, title),
+            make("button", { type: "button", click: (event) => copy(jws, event.target) }, "Copy JWS"),
+            make("button", { type: "button", click: (event) => copy(JSON.stringify(payload, null, 2), event.target) }, "Copy payload")),
+            make("div", { class: "pair" }, code(title + ": header", header), code(title + ": payload", payload)),
+            inner.map(([name, value]) => jwsView(title + ": " + name, value)));
+        };
+
+        """#
+}

@@ -1,0 +1,128 @@
+extension FrontDeskPage {
+    /// The functions that the other scripts share. Texts become text nodes and attribute values, never markup.
+    static let basicsScript: StaticString = #"""
+        "use strict";
+        const $ = (id) => document.getElementById(id);
+
+        // The values that the page shows, as the store last returned them.
+        const state = {
+          accounts: [], families: [], devices: [], products: [], transactions: [], subscriptions: [], orders: [],
+          notifications: [], settings: {}, account: null, view: "accounts", clock: null, productsNote: "", isLoaded: false,
+        };
+
+        const svgTags = ["svg", "g", "rect", "text", "line", "path", "defs", "pattern", "circle"];
+        const isContent = (child) => child !== null && child !== undefined && typeof child !== "boolean";
+        const fill = (box, ...children) => box.replaceChildren(...children.flat(2).filter(isContent));
+        const make = (tag, attributes = {}, ...children) => {
+          const element = svgTags.includes(tag)
+            ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
+          for (const [name, value] of Object.entries(attributes)) {
+            if (typeof value === "function") element.addEventListener(name, value);
+            else if (value !== false && isContent(value)) element.setAttribute(name, value === true ? "" : value);
+          }
+          fill(element, ...children);
+          return element;
+        };
+
+        // Signed texts differ in each answer, though they say the same.
+        const signature = (value) => JSON.stringify(value, (name, member) => name.startsWith("signed") ? undefined : member);
+
+        // Draws a part again only if its values changed, and keeps the focus on the same control.
+        const drawn = new Map();
+        const draw = (box, values, content) => {
+          const now = signature(values);
+          if (drawn.get(box) === now) return;
+          drawn.set(box, now);
+          const key = box.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
+          fill(box, content());
+          if (key === undefined) return;
+          const same = Array.from(box.querySelectorAll("[data-key]")).find((element) => element.dataset.key === key);
+          if (same) same.focus({ preventScroll: true });
+        };
+        const forget = (box) => drawn.delete(box);
+
+        // Requests
+
+        class Problem extends Error {
+          constructor(detail, code) { super(detail); this.code = code; }
+        }
+        const ask = async (method, path, body) => {
+          const options = { method };
+          if (body !== undefined) Object.assign(options, { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+          const answer = await fetch(path, options).catch(() => { throw new Problem("The simulator does not answer.", "unreachable"); });
+          const text = await answer.text();
+          let value = null;
+          try { value = text ? JSON.parse(text) : null; } catch { value = null; }
+          if (!answer.ok) throw new Problem((value && value.detail) || "The simulator answered with status " + answer.status + ".", value ? value.code : "");
+          return value;
+        };
+        const path = (...parts) => "/control/v1/" + parts.map(encodeURIComponent).join("/");
+
+        const advice = {
+          unreachable: "Check that souk simulate is still running. This page connects again by itself.",
+          closed: "The simulator is stopping. Start souk simulate again.",
+          storage: "Check that the simulator's data folder can be written.",
+          foreign_host: "Start the simulator with --host-name and the name in this page's address.",
+          accountExists: "Choose another name.", familyExists: "Choose another name.",
+          unknownStorefront: "Use the three letters of a country of the App Store, such as USA, DEU or JPN.",
+          inAnotherFamily: "Remove the account from its family first.", familyFull: "Remove a member first.",
+          unknownSubscription: "The account has no running subscription of this product. Buy it first.",
+          alreadyRevoked: "Reverse the refund first, or choose another transaction.",
+          notRefunded: "Only a refunded transaction can be reversed.",
+          notPending: "The purchase was decided elsewhere. The list shows the present state.",
+          nothingToAnswer: "Increase the price of the product first.",
+          tooManyTransactions: "Use an account with at most 10,000 transactions.",
+          invalidProduct: "Choose a product of the catalogue that is still sold.",
+          paymentNotAllowed: "Allow payments for the account.",
+          purchaseNotAllowed: "Allow payments for the account, or turn errors.purchase off in the settings.",
+        };
+        const adviceFor = (problem) => {
+          const failing = Object.entries(state.settings).filter(([name, value]) => name.startsWith("errors.") && value !== "off");
+          return advice[problem.code] || (failing.length > 0 ? "The settings inject errors: " + failing.map(([name]) => name).join(", ") + "." : "");
+        };
+
+        // Commands
+
+        const quoted = (word) => /^[A-Za-z0-9_@%+=:,.\/-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\\''") + "'";
+        // The words of the action, its operands, and its options with their values.
+        const command = (words, operands = [], options = []) => {
+          const rest = [...options, "--url", location.origin].map(quoted), values = operands.map((value) => quoted(String(value)));
+          const isOption = operands.some((value) => String(value).startsWith("-"));
+          return ["souk", "store", ...words.split(" "), ...(isOption ? [...rest, "--", ...values] : [...values, ...rest])].join(" ");
+        };
+        // For the calls without a souk store command.
+        const curl = (method, address, body) => "curl -X " + method + " -H 'Content-Type: application/json' -d "
+          + quoted(JSON.stringify(body)) + " " + quoted(location.origin + address);
+
+        // Texts
+
+        const plural = (count, noun) => count.toLocaleString("en") + " " + noun + (count === 1 ? "" : "s");
+        const utc = { timeZone: "UTC" };
+        const dayFormat = new Intl.DateTimeFormat("en-GB", { ...utc, day: "numeric", month: "short", year: "numeric" });
+        const timeFormat = new Intl.DateTimeFormat("en-GB", { ...utc, hour: "2-digit", minute: "2-digit" });
+        const day = (date) => dayFormat.format(new Date(date));
+        const instant = (date) => day(date) + ", " + timeFormat.format(new Date(date));
+        const when = (date) => make("time", { datetime: new Date(date).toISOString(), title: new Date(date).toISOString() }, instant(date));
+        const money = (amount, currency) => {
+          try { return new Intl.NumberFormat("en", { style: "currency", currency }).format(amount); } catch { return amount + " " + currency; }
+        };
+        const periodText = (iso) => {
+          const found = /^P(?:T)?(\d+)([DWMYHS])$/.exec(iso || ""), names = { D: "day", W: "week", M: "month", Y: "year", H: "hour", S: "second" };
+          return found ? (found[1] === "1" ? names[found[2]] : plural(Number(found[1]), names[found[2]])) : iso;
+        };
+        const until = (milliseconds) => {
+          const steps = [["day", 86400000], ["hour", 3600000], ["minute", 60000], ["second", 1000]];
+          const [name, size] = steps.find(([, size]) => milliseconds >= size) || steps[3];
+          return "in " + plural(Math.max(1, Math.round(milliseconds / size)), name);
+        };
+        const pill = (word, tone = "") => make("span", { class: "pill " + tone }, word);
+        const nameOf = (id) => { const found = state.products.find((product) => product.id === id); return found ? found.displayName || id : id; };
+
+        const copy = async (text, button) => {
+          const before = button.textContent;
+          button.textContent = await navigator.clipboard.writeText(text).then(() => "Copied", () => "Cannot copy");
+          setTimeout(() => { button.textContent = before; }, 1800);
+        };
+
+        """#
+}

@@ -1,0 +1,179 @@
+extension FrontDeskPage {
+    /// The script of the clock: its display, its jumps, and its speed.
+    static let clockScript: StaticString = #"""
+        // The store's time is computed from the last answer, without further requests.
+        const virtualNow = () => state.clock ? Date.parse(state.clock.now) + (performance.now() - state.clock.readAt) * state.clock.rate : Date.now();
+        const takeClock = (clock) => { state.clock = { ...clock, readAt: performance.now() }; drawClock(); };
+        const secondFormat = new Intl.DateTimeFormat("en-GB", { timeZone: "UTC", weekday: "short", day: "numeric", month: "short", year: "numeric", hour: "2-digit", minute: "2-digit", second: "2-digit" });
+        const rates = Array.from($("rate").options, (option) => ({ name: option.value, factor: Number(option.dataset.factor) }));
+        let lastRate = "real";
+
+        // The next date that the store names for the chosen account: [date, text].
+        const nextDate = () => {
+          const dates = [...state.subscriptions.map(nextOf), ...state.notifications.filter((notification) => notification.due).map((notification) => [notification.due, "a notification is sent again"])];
+          const now = virtualNow();
+          return dates.filter(([date]) => date && Date.parse(date) > now).sort((left, right) => Date.parse(left[0]) - Date.parse(right[0]))[0];
+        };
+
+        const drawClock = () => {
+          if (!state.clock) return;
+          const now = virtualNow(), { rate } = state.clock, time = $("now"), next = nextDate();
+          time.textContent = secondFormat.format(new Date(now)) + " UTC";
+          time.dateTime = new Date(now).toISOString();
+          $("speed").textContent = rate === 0 ? "paused" : rate === 1 ? "real time" : Math.round(rate).toLocaleString("en") + " times real time";
+          $("pause").disabled = false;
+          $("pause").textContent = rate === 0 ? "Run" : "Pause";
+          $("pause").title = command("clock rate", [rate === 0 ? lastRate : "frozen"]);
+          $("to-next").hidden = !next;
+          $("next").textContent = next ? "Next: " + next[1] + " on " + instant(next[0]) + ", " + until(Date.parse(next[0]) - now) + "." : "";
+          if (next) $("to-next").title = command("advance", [next[0]]);
+          const known = rates.find((named) => named.factor === rate);
+          if (known && rate !== 0 && lastRate !== known.name && !rates.some((named) => named.name === lastRate && named.factor === rate)) lastRate = known.name;
+          if (known && document.activeElement !== $("rate")) $("rate").value = known.name;
+        };
+        setInterval(drawClock, 1000);
+
+        const jump = (body, text) => act({ label: text, plan: () => ({ call: ["POST", path("clock", "advance"), body], command: command("advance", [body.period || body.to]),
+          done: (clock) => { takeClock(clock); return "The time is " + instant(clock.now) + " UTC."; } }) });
+        const setRate = (timeRate) => act({ label: "Speed", plan: () => ({ call: ["PUT", path("clock", "rate"), { timeRate }], command: command("clock rate", [timeRate]),
+          done: (clock) => { takeClock(clock); return timeRate === "frozen" ? "The time is paused." : "The speed of time is " + timeRate + "."; } }) });
+        document.querySelectorAll("[data-advance]").forEach((element) => {
+          element.title = command("advance", [element.dataset.advance]);
+          element.addEventListener("click", () => jump({ period: element.dataset.advance }, element.textContent));
+        });
+        $("to-next").addEventListener("click", () => { const next = nextDate(); if (next) jump({ to: next[0] }, "To the next date"); });
+        $("pause").addEventListener("click", () => setRate(state.clock.rate === 0 ? lastRate : "frozen"));
+        $("rate").addEventListener("change", () => setRate($("rate").value));
+
+        """#
+
+    /// Live updates, the views and the navigation between them.
+    ///
+    /// A long poll of the clock waits for jumps. Other changes come with a read every few seconds while the page is
+    /// visible, more seldom while nothing changes, and never more often than a twentieth of the time allows.
+    static let liveScript: StaticString = #"""
+        const live = {
+          running: null, isStale: false, timer: 0, calm: 0, last: "",
+
+          // Reads everything that the page shows and draws what changed. Calls during a read lead to one more read.
+          refresh() {
+            if (this.running) { this.isStale = true; return this.running; }
+            this.running = (async () => {
+              do { this.isStale = false; await this.read(); } while (this.isStale);
+            })().finally(() => { this.running = null; });
+            return this.running;
+          },
+
+          async read() {
+            const begin = performance.now();
+            clearTimeout(this.timer);
+            try {
+              const [{ accounts }, { families }, { settings }] = await Promise.all([ask("GET", path("accounts")), ask("GET", path("families")), ask("GET", path("settings"))]);
+              Object.assign(state, { accounts, families, settings: Object.fromEntries(settings.map(({ name, value }) => [name, value])) });
+              if (state.account === null && accounts.length > 0) state.account = accounts[0].name;
+              await Promise.all([this.readAccount(), readNotifications()]);
+              state.isLoaded = true;
+              $("connection").textContent = "";
+            } catch (problem) {
+              // A change elsewhere can remove what is being read. The next read has the new state.
+              $("connection").textContent = problem.code === "unreachable" ? "Not connected" : problem.message;
+            }
+            this.draw();
+            const now = signature([state.accounts, state.transactions, state.subscriptions, state.orders, state.notifications, state.settings]);
+            this.calm = now === this.last ? this.calm + 1 : 0;
+            this.last = now;
+            this.plan(performance.now() - begin);
+          },
+
+          async readAccount() {
+            const account = chosen();
+            if (!account) { Object.assign(state, { devices: [], transactions: [], subscriptions: [], orders: [], products: [] }); return; }
+            const { name } = account, orders = path("orders") + "?" + new URLSearchParams({ account: name });
+            const [{ devices }, { transactions }, { subscriptions }, { orders: waiting }] = await Promise.all([
+              ask("GET", accountAt(name, "devices")), ask("GET", accountAt(name, "transactions")), ask("GET", accountAt(name, "subscriptions")), ask("GET", orders)]);
+            const products = await this.readProducts(account, devices[0]);
+            if (state.account !== name) { this.isStale = true; return; }
+            Object.assign(state, { devices, subscriptions, orders: waiting, products, transactions: transactions.map((sale) => ({ ...sale, claims: claims(sale.signedTransaction) })) });
+          },
+
+          // Only a device sees the prices of its storefront.
+          async readProducts(account, device) {
+            state.productsNote = "";
+            if (device) {
+              try {
+                return (await ask("GET", "/store/v1/devices/" + encodeURIComponent(device.deviceID) + "/products")).products;
+              } catch (problem) {
+                state.productsNote = "The app's request for products fails: " + explain(problem) + " These are the products of the catalogue.";
+              }
+            } else if (account.storefront !== state.settings.storefront) {
+              state.productsNote = "These are the prices of the catalogue. Sign in a device to see those of the storefront " + account.storefront + ".";
+            }
+            return (await ask("GET", path("products"))).products;
+          },
+
+          draw() {
+            if (!state.isLoaded) return;
+            drawAccounts();
+            drawClock();
+            drawSettings();
+            drawFamilies();
+            drawNotifications();
+            if (chosen()) { drawAccount(); drawOrders(); drawProducts(); drawSubscriptions(); drawTransactions(); }
+          },
+
+          plan(spent) {
+            if (document.hidden) return;
+            let wait = Math.max(this.calm > 5 ? 10000 : 3000, 20 * spent);
+            const next = nextDate();
+            if (next && state.clock && state.clock.rate > 0) {
+              const due = (Date.parse(next[0]) - virtualNow()) / state.clock.rate + 200;
+              wait = Math.min(wait, Math.max(1000, 20 * spent, due));
+            }
+            clearTimeout(this.timer);
+            this.timer = setTimeout(() => this.refresh(), wait);
+          },
+
+          async follow() {
+            for (let pause = 1000; ;) {
+              const begin = performance.now();
+              try {
+                const query = state.clock ? "?" + new URLSearchParams({ after: state.clock.revision, wait: 30 }) : "";
+                const clock = await ask("GET", path("clock") + query), isNews = !state.clock || clock.revision !== state.clock.revision;
+                takeClock(clock);
+                if (isNews) await this.refresh();
+                // A store that stops answers at once.
+                if (isNews || performance.now() - begin > 1000) { pause = 1000; continue; }
+              } catch (problem) {
+                $("connection").textContent = explain(problem);
+              }
+              await new Promise((done) => setTimeout(done, pause));
+              pause = Math.min(2 * pause, 30000);
+            }
+          },
+        };
+
+        const route = () => {
+          const hash = location.hash.slice(1), found = /^\/account\/(.+)$/.exec(hash);
+          if (hash === "main") return;
+          state.view = ["families", "notifications", "settings"].find((view) => hash === "/" + view) || "accounts";
+          document.querySelectorAll("[data-panel]").forEach((panel) => { panel.hidden = panel.dataset.panel !== state.view; });
+          document.querySelectorAll("[data-view]").forEach((link) => {
+            if (link.dataset.view === state.view) link.setAttribute("aria-current", "page");
+            else link.removeAttribute("aria-current");
+          });
+          let name = null;
+          try { name = found && decodeURIComponent(found[1]); } catch { name = null; }
+          if (name === null || name === state.account) { live.draw(); return; }
+          Object.assign(state, { account: name, devices: [], transactions: [], subscriptions: [], orders: [] });
+          shown.transactions = pageSize;
+          live.refresh().then(() => { if (chosen() && document.activeElement === document.body) $("account-title").focus({ preventScroll: true }); });
+        };
+
+        addEventListener("hashchange", route);
+        addEventListener("resize", () => { if (chosen()) drawSubscriptions(); });
+        document.addEventListener("visibilitychange", () => { if (!document.hidden) { live.calm = 0; live.refresh(); } });
+        document.addEventListener("pointerdown", () => { live.calm = 0; });
+        route();
+        live.follow();
+        """#
+}

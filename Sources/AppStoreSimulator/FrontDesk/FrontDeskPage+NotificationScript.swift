@@ -1,0 +1,112 @@
+extension FrontDeskPage {
+    /// The script of the notifications and their deliveries.
+    static let notificationScript: StaticString = #"""
+        // The most notifications that the page reads. Later ones are read on request.
+        const notificationLimit = 5000;
+        const reader = { account: "", type: "", limit: notificationLimit, isComplete: true };
+
+        // Reads new notifications, and again those that are not delivered yet.
+        const readNotifications = async () => {
+          const { account, type } = reader;
+          const open = state.notifications.find((notification) => notification.due || notification.attempts.some((attempt) => !attempt.result));
+          const last = state.notifications[state.notifications.length - 1];
+          let after = open ? open.number - 1 : last ? last.number : 0;
+          const kept = state.notifications.filter((notification) => notification.number <= after);
+          for (;;) {
+            const room = reader.limit - kept.length;
+            if (room <= 0) { reader.isComplete = false; break; }
+            const query = new URLSearchParams({ after, limit: Math.min(1000, room) });
+            if (account) query.set("account", account);
+            if (type) query.set("type", type);
+            const { notifications } = await ask("GET", path("notifications") + "?" + query);
+            kept.push(...notifications);
+            if (notifications.length < Math.min(1000, room)) { reader.isComplete = true; break; }
+            after = notifications[notifications.length - 1].number;
+          }
+          if (account === reader.account && type === reader.type) state.notifications = kept;
+        };
+
+        const resultText = (attempt) => attempt.result || "under way";
+        const resultTone = (attempt) => attempt.result === "SUCCESS" ? "good" : attempt.result ? "bad" : "";
+        const resend = (notification) => ({
+          label: "Resend", plan: () => ({ call: ["POST", path("notifications", notification.uuid, "resend")], command: command("notifications resend", [notification.uuid]),
+            done: "The notification " + notification.uuid + " is sent again." }),
+        });
+        const deliver = {
+          label: "Deliver now", plan: () => ({ call: ["POST", path("notifications", "deliver")], command: command("notifications deliver"),
+            done: ({ waiting }) => waiting === 0 ? "All notifications have arrived." : plural(waiting, "notification") + " will be sent again later." }),
+        };
+
+        const drawNotifications = () => {
+          const url = state.settings.notificationsURL;
+          $("notifications-note").textContent = url && url !== "off" ? "They are sent to " + url + "."
+            : "No URL is set, so the store writes no notifications. Change notificationsURL in the settings.";
+          draw($("notification-account"), state.accounts.map((account) => account.name), () => [["", "every account"], ...state.accounts.map(({ name }) => [name, name])]
+            .map(([value, words]) => make("option", { value, selected: value === reader.account }, words)));
+          const types = Array.from(new Set([...state.notifications.map((notification) => notification.type), reader.type])).filter(Boolean).sort();
+          draw($("notification-type"), [types, reader.type], () => [["", "every type"], ...types.map((type) => [type, type])]
+            .map(([value, words]) => make("option", { value, selected: value === reader.type }, words)));
+          const found = state.notifications.slice().reverse();
+          draw($("notifications"), [found, Array.from(opened), shown.notifications, reader.isComplete], () => {
+            if (found.length === 0) return make("p", { class: "soft" }, "There are no notifications.");
+            const rows = found.slice(0, shown.notifications).flatMap((notification) => {
+              const { uuid, attempts } = notification, last = attempts[attempts.length - 1];
+              const row = make("tr", {}, make("th", { scope: "row" }, make("code", {}, notification.type), notification.subtype && make("code", { class: "soft" }, notification.subtype)),
+                make("td", { class: "wide" }, when(notification.at)), make("td", {}, notification.account || "–"),
+                make("td", {}, last ? pill(resultText(last), resultTone(last)) : pill("not sent"), make("span", { class: "soft below" }, plural(attempts.length, "attempt"))),
+                make("td", { class: "end" }, fold(uuid, notification, "notification " + notification.type + " " + uuid, drawNotifications)));
+              if (!opened.has(uuid)) return [row];
+              return [row, make("tr", { class: "more" }, make("td", { colspan: 5 }, make("div", { class: "line" }, button(resend(notification), uuid), make("code", {}, uuid)),
+                attempts.length > 0 && make("ol", { class: "attempts", "aria-label": "Attempts" }, attempts.map((attempt) => make("li", {}, when(attempt.at), " ", pill(resultText(attempt), resultTone(attempt))))),
+                notification.due && make("p", { class: "soft" }, "It is sent next on ", when(notification.due), "."),
+                notification.signedPayload ? jwsView("Signed payload " + uuid, notification.signedPayload) : make("p", { class: "soft" }, "It is signed when it is sent first.")))];
+            });
+            return [table("Notifications, newest first", [["Type"], ["Time", "wide"], ["Account"], ["Delivery"], [make("span", { class: "hidden-label" }, "Details"), "end"]], rows),
+              more("notifications", found.length, drawNotifications),
+              !reader.isComplete && make("button", { type: "button", "data-key": "read more", click: () => { reader.limit += notificationLimit; live.refresh(); } }, "Read later notifications")];
+          });
+        };
+
+        const filterNotifications = () => {
+          Object.assign(reader, { account: $("notification-account").value, type: $("notification-type").value, limit: notificationLimit });
+          state.notifications = [];
+          shown.notifications = pageSize;
+          live.refresh();
+        };
+        $("notification-account").addEventListener("change", filterNotifications);
+        $("notification-type").addEventListener("change", filterNotifications);
+        $("deliver").addEventListener("click", () => act(deliver));
+        $("deliver").title = command("notifications deliver");
+
+        """#
+
+    static let settingScript: StaticString = #"""
+        const settingForms = Array.from(document.querySelectorAll("[data-setting]"));
+        const controlOf = (form) => form.querySelector("select, input");
+
+        // Leaves a control that the reader is changing as it is.
+        const drawSettings = () => settingForms.forEach((form) => {
+          const value = state.settings[form.dataset.setting], control = controlOf(form), text = value === undefined ? "" : String(value);
+          if (form.dataset.value === text) return;
+          const isBeingChanged = form.dataset.value !== undefined && control.value !== form.dataset.value;
+          form.dataset.value = text;
+          if (!isBeingChanged) control.value = text;
+          offerChange(form);
+        });
+        const offerChange = (form) => { form.querySelector("button").disabled = controlOf(form).value === form.dataset.value; };
+
+        settingForms.forEach((form) => {
+          form.addEventListener("input", () => offerChange(form));
+          form.addEventListener("submit", async (event) => {
+            event.preventDefault();
+            const name = form.dataset.setting, text = controlOf(form).value.trim();
+            await perform({ call: ["PUT", path("settings", name), { value: text }], command: command("settings set", [name, text]),
+              done: (setting) => "The setting " + name + " is " + setting.value + ".",
+              after: (setting) => { form.dataset.value = String(setting.value); controlOf(form).value = form.dataset.value; } });
+            offerChange(form);
+            controlOf(form).focus({ preventScroll: true });
+          });
+        });
+
+        """#
+}

@@ -1,0 +1,87 @@
+extension FrontDeskPage {
+    /// The script of the products, purchases, and offer codes.
+    static let productScript: StaticString = #"""
+        const kinds = {
+          consumable: "Consumable", nonConsumable: "Non-consumable", autoRenewableSubscription: "Subscription", nonRenewingSubscription: "Non-renewing subscription",
+        };
+        const kindOf = (product) => kinds[product.kind] || product.kind;
+        const modes = { PAY_AS_YOU_GO: "each period", PAY_UP_FRONT: "in advance" };
+        const priceOf = (price) => price ? money(Number(price.amount), price.currency) : "";
+
+        // Periods are ISO 8601; an offer may last several.
+        const offerText = (offer) => {
+          const count = offer.periodCount > 1 ? offer.periodCount + " × " : "";
+          return offer.paymentMode === "FREE_TRIAL" ? count + periodText(offer.period) + " free"
+            : priceOf(offer.price) + " for " + count + periodText(offer.period) + ", " + (modes[offer.paymentMode] || offer.paymentMode);
+        };
+        const offersOf = (product) => {
+          const terms = product.subscription || {};
+          return [...(terms.promotionalOffers || []).map((offer) => ["promotional", offer]), ...(terms.winBackOffers || []).map((offer) => ["winBack", offer])];
+        };
+
+        const buy = (product, account) => {
+          const offers = offersOf(product).map(([kind, offer]) => [JSON.stringify([kind, offer.id]), offer.id + " (" + kind + "): " + offerText(offer)]);
+          return {
+            label: "Buy", title: "Buy " + (product.displayName || product.id) + " for " + account, tone: "main",
+            fields: [
+              product.kind === "consumable" && { name: "quantity", label: "Quantity", type: "number", min: 1, max: 10, value: 1, required: true },
+              offers.length > 0 && { name: "offer", label: "Offer", options: [["", "the price of the product"], ...offers] },
+              { name: "token", label: "App account token (optional)", pattern: "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", hint: "A UUID that the app gives each customer" },
+              { name: "asks", label: "This purchase waits for approval (Ask to Buy)", type: "checkbox" },
+            ].filter(Boolean),
+            plan: ({ quantity = "1", offer = "", token = "", asks = false }) => {
+              const [offerKind, offerID] = offer ? JSON.parse(offer) : [], body = { productID: product.id }, options = [];
+              if (quantity !== "1") { body.quantity = Number(quantity); options.push("--quantity", quantity); }
+              if (offerID) { Object.assign(body, { offerID, offerKind }); options.push("--offer", offerID, "--offer-kind", offerKind); }
+              if (token) { body.appAccountToken = token; options.push("--app-account-token", token); }
+              if (asks) { body.simulatesAskToBuy = true; options.push("--simulate-ask-to-buy"); }
+              return { call: ["POST", accountAt(account, "buy"), body], command: command("buy", [account, product.id], options), done: sold };
+            },
+          };
+        };
+        const sold = (transaction) => ({
+          deferred: "The purchase " + transaction.transactionID + " waits for approval.",
+          interrupted: "The purchase " + transaction.transactionID + " is interrupted until it is resolved.",
+        })[transaction.state] || "Sold " + transaction.productID + " with the transaction " + transaction.transactionID + ".";
+
+        const increasePrice = (product) => ({
+          label: "Increase price", title: "Increase the price of " + (product.displayName || product.id) + "?", isRisky: true, go: "Increase price",
+          warning: "The price rises for all subscribers from their next renewal on, and cannot be lowered again. Now it is " + product.displayPrice + ".",
+          fields: [
+            { name: "price", label: "New price in the currency of the catalogue", required: true, pattern: "(0|[1-9][0-9]{0,5})(\\.[0-9]{1,3})?", inputmode: "decimal", hint: "A number such as 5.99" },
+            { name: "needsConsent", label: "Customers must agree", type: "checkbox", value: true, hint: "Without their consent the subscription ends." },
+          ],
+          plan: ({ price = "", needsConsent = true }) => ({ call: ["POST", path("products", product.id, "price-increase"), { price, needsConsent }],
+            command: command("price-increase", [product.id, price], needsConsent ? [] : ["--no-consent"]), done: "The price of " + product.id + " is " + price + " from the next renewal on." }),
+        });
+
+        const drawProducts = () => {
+          const account = chosen();
+          if (!account) return;
+          $("products-note").textContent = state.productsNote;
+          $("products-note").hidden = !state.productsNote;
+          draw($("products"), [state.products, account.name], () => state.products.length === 0
+            ? make("li", { class: "soft" }, "The catalogue has no products. Start souk simulate with --catalog.")
+            : state.products.map((product) => {
+              const terms = product.subscription, offers = offersOf(product);
+              return make("li", {}, make("div", { class: "grow" }, make("h4", {}, product.displayName || product.id), make("code", {}, product.id),
+                make("p", { class: "soft" }, [kindOf(product), product.isFamilyShareable && "shared with the family"].filter(Boolean).join(", ")),
+                terms && terms.introductoryOffer && make("p", { class: "soft" }, "Introductory offer: " + offerText(terms.introductoryOffer)),
+                offers.length > 0 && make("p", { class: "soft" }, plural(offers.length, "further offer"))),
+              make("div", { class: "sale" }, make("p", { class: "price" }, product.displayPrice, terms && make("span", { class: "soft" }, " / " + periodText(terms.period))),
+                make("div", { class: "buttons end" }, terms && button(increasePrice(product), "of " + product.id), button(buy(product, account.name), product.displayName || product.id))));
+            }));
+          draw($("code-product"), state.products, () => [make("option", { value: "" }, "any product"),
+            ...state.products.filter((product) => product.subscription).map((product) => make("option", { value: product.id }, product.displayName || product.id))]);
+        };
+
+        $("redeem").addEventListener("submit", async (event) => {
+          event.preventDefault();
+          const account = state.account, code = $("code").value.trim(), productID = $("code-product").value;
+          const isDone = await perform({ call: ["POST", accountAt(account, "redeem"), productID ? { code, productID } : { code }],
+            command: command("redeem", [account, code], productID ? ["--product", productID] : []), done: sold });
+          if (isDone === true) event.target.reset();
+        });
+
+        """#
+}

@@ -1,0 +1,153 @@
+import Foundation
+import HostTestSupport
+import Primitives
+import SimulatorControl
+import StoreModel
+import Testing
+
+@testable import AppStoreSimulator
+
+/// The front desk with hostile text, and as an accessibility engine sees it.
+@Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"), .serialized)
+struct FrontDeskSafetyTests {
+    /// `SOUK_PAGES=all` looks at every width in every scheme.
+    private static let isInFull = ProcessInfo.processInfo.environment["SOUK_PAGES"] == "all"
+
+    /// A text that runs code if it becomes markup, an attribute, a link or a script.
+    private static let hostile =
+        "</script><script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg/onload=alert(3)>{{7*7}}$(id)"
+
+    /// A catalogue with hostile text in every member that the page shows.
+    private static var catalogue: JSONValue {
+        let text = JSONValue.string(hostile)
+        let localizations: JSONValue = [["displayName": text, "description": text, "locale": "en_US"]]
+        return [
+            "version": ["major": 4, "minor": 0], "settings": ["_storefront": "USA", "_locale": "en_US"],
+            "products": [
+                ["productID": text, "type": "Consumable", "displayPrice": "0.99", "localizations": localizations]
+            ],
+            "subscriptionGroups": [
+                [
+                    "id": text, "name": text, "localizations": localizations,
+                    "subscriptions": [
+                        [
+                            "productID": .string("s" + hostile), "displayPrice": "4.99",
+                            "recurringSubscriptionPeriod": "P1M", "groupNumber": 1, "localizations": localizations,
+                            "introductoryOffer": ["paymentMode": "free", "subscriptionPeriod": "P1W"],
+                            "adHocOffers": [
+                                [
+                                    "offerID": text, "paymentMode": "payUpFront", "subscriptionPeriod": "P2M",
+                                    "displayPrice": "4.99",
+                                ]
+                            ],
+                        ]
+                    ],
+                ]
+            ],
+        ]
+    }
+
+    @Test func `markup in names, products and settings has no effect`() async throws {
+        let text = Self.hostile
+        let file = try Catalogue(parsing: Self.catalogue.encoded(), file: "hostile.storekit")
+        try await TestStore.with(change: { $0.catalogue = file }) { test in
+            let account = AccountName(unchecked: text)
+            try await test.store.createAccount(account)
+            _ = try await test.store.createFamily(FamilyName(unchecked: text), organizer: account)
+            try await test.store.set(.notificationsURL, to: .string("http://127.0.0.1:1/" + text))
+            for product in [text, "s" + text] { try await test.buy(ProductID(unchecked: product), account) }
+            _ = try await test.store.signIn(account: account)
+            try await test.store.change(account, .init(askToBuy: true))
+            try await test.buy(ProductID(unchecked: text), account)
+            let counts = DeskStep.answer(
+                "[document.scripts.length, document.querySelectorAll('img, iframe, object, [onerror], [onload], a[href^=javascript]').length]"
+            )
+            let answers = try await test.browse([
+                DeskStep.transactions(2), counts, ["text": "#account-title"], ["text": "#products h4"],
+                DeskStep.click("#transactions tbody button"), DeskStep.wait("document.querySelector('.more pre') !== null"), counts,
+                DeskStep.click("#products .buttons button.main"), counts, DeskStep.click("#sheet-cancel"),
+                DeskStep.click("#waiting button:has-text(\"Approve\")"), DeskStep.result("Sold "), counts,
+                ["text": "#outcome"], DeskStep.click("nav a:has-text(\"Families\")"), ["text": "#families h3"],
+                DeskStep.click("#families button:has-text(\"Remove\")"), ["text": "#sheet-title"], counts, DeskStep.click("#sheet-cancel"),
+                DeskStep.click("nav a:has-text(\"Notifications\")"),
+                DeskStep.wait("document.querySelector('#notifications tbody tr') !== null"), counts,
+                ["text": "#notifications-note"], DeskStep.click("nav a:has-text(\"Settings\")"),
+                DeskStep.answer("document.querySelector('[data-setting=notificationsURL] input').value"),
+            ])
+            #expect(answers[0] == [1, 0] && answers[1] == .string(text) && answers[2] == .string(text))
+            #expect(answers[3] == [1, 0] && answers[4] == [1, 0] && answers[5] == [1, 0])
+            #expect(answers[6].stringValue?.contains(text) == true)
+            #expect(answers[7] == .string(text) && answers[8].stringValue?.contains(text) == true && answers[9] == [1, 0])
+            #expect(answers[10] == [1, 0] && answers[11].stringValue?.contains(text) == true)
+            #expect(answers[12].stringValue?.contains(text) == true)
+        }
+    }
+
+    @Test func `a command quotes what a shell would expand`() async throws {
+        try await TestStore.with { test in
+            let name = "it's $(id) `id` \"x\""
+            let answers = try await test.browse([
+                DeskStep.wait("!document.querySelector('#no-accounts').hidden"), DeskStep.fill("#account-name", name),
+                DeskStep.press("Create account"), DeskStep.result("is created"), DeskStep.command,
+                DeskStep.fill("#account-name", "-x"), DeskStep.press("Create account"),
+                DeskStep.result("The account -x is created"), DeskStep.command,
+            ])
+            let quoted = "souk store account create 'it'\\''s $(id) `id` \"x\"' --url http://"
+            #expect(answers[0].stringValue?.hasPrefix(quoted) == true, "\(answers[0])")
+            #expect(answers[1].stringValue?.hasPrefix("souk store account create --url http://") == true)
+            #expect(answers[1].stringValue?.hasSuffix(" -- -x") == true)
+        }
+    }
+
+    @Test func `the keyboard alone creates an account, buys, and reads a transaction`() async throws {
+        try await TestStore.with { test in
+            let answers = try await test.browse([
+                DeskStep.wait("!document.querySelector('#no-accounts').hidden"), ["press": "Tab"], ["focused": true],
+                ["focus": "#account-name"], ["press": "a"], ["press": "Enter"],
+                DeskStep.wait("document.querySelector('#account-title')?.textContent === 'a'"),
+                ["focus": "#products li:has-text(\"coins\") button.main"], ["press": "Enter"],
+                DeskStep.wait("document.querySelector('#sheet').open"), ["press": "Escape"],
+                DeskStep.wait("!document.querySelector('#sheet').open"), ["focused": true], ["press": "Enter"],
+                ["focus": "#field-quantity"], ["press": "Enter"], DeskStep.wait("!document.querySelector('#sheet').open"),
+                DeskStep.transactions(1), ["focus": "#transactions tbody button"], ["press": "Enter"],
+                DeskStep.wait("document.querySelector('.more') !== null"), ["focused": true],
+                DeskStep.answer("document.activeElement.getAttribute('aria-expanded')"),
+            ])
+            #expect(answers == ["Skip to the content", "Buy", "Close", "true"])
+        }
+    }
+
+    @Test(arguments: [(1280, "light"), (390, "dark")] + (isInFull ? [(1280, "dark"), (390, "light"), (1920, "light")] : []))
+    func `an accessibility engine finds nothing wrong in any view`(width: Int, scheme: String) async throws {
+        try await TestStore.with { test in
+            try await test.store.createAccount("anna")
+            try await test.store.createAccount("bob")
+            try await test.store.set(.gracePeriod, to: "3d")
+            try await test.store.set(.notificationsURL, to: "http://127.0.0.1:1/")
+            _ = try await test.device()
+            for product: ProductID in ["monthly", "paygo", "weekly", "pack", "coins"] { try await test.buy(product) }
+            try await test.store.failBilling("monthly", for: "anna")
+            try await test.store.cancel("weekly", for: "anna")
+            try await test.advance(SubscriptionPeriod(.month, 2))
+            let pack = try #require(try await test.store.transactions(of: "anna").first { $0.productID == "pack" })
+            try await test.store.refund(pack.transactionID)
+            try await test.store.increasePrice(of: "paygo", to: "5.99")
+            try await test.store.change("anna", .init(askToBuy: true))
+            try await test.buy("coins")
+            _ = try await test.store.createFamily("home", organizer: "anna")
+            let pause = DeskStep.answer("new Promise((done) => setTimeout(() => done(null), 150))")
+            let answers = try await test.browse(
+                [
+                    DeskStep.wait("document.querySelector('.timeline') !== null"), ["axe": true], DeskStep.fits,
+                    DeskStep.click("#transactions tbody tr:nth-child(2) button"), DeskStep.click("#transactions tbody tr:nth-child(1) button"),
+                    DeskStep.wait("document.querySelectorAll('.more').length === 2"), DeskStep.click(".timeline ~ details summary"),
+                    pause, ["axe": true], DeskStep.fits, DeskStep.click("#products button.main"), pause, ["axe": true],
+                    DeskStep.click("#sheet-cancel"), DeskStep.click("nav a:has-text(\"Families\")"), ["axe": true],
+                    DeskStep.click("nav a:has-text(\"Notifications\")"), DeskStep.click("#notifications tbody button"),
+                    DeskStep.wait("document.querySelector('#notifications .more') !== null"), pause, ["axe": true], DeskStep.fits,
+                    DeskStep.click("nav a:has-text(\"Settings\")"), ["axe": true], DeskStep.fits,
+                ], width: width, scheme: scheme)
+            #expect(answers == [[], true, .null, [], true, .null, [], [], .null, [], true, [], true])
+        }
+    }
+}
