@@ -53,9 +53,11 @@ extension FrontDeskPage {
 
         const sheet = {
           action: null,
+          opener: undefined,
 
           open(action) {
             this.action = action;
+            this.opener = document.activeElement.dataset.key;
             $("sheet-title").textContent = action.title || action.label;
             $("sheet-warning").textContent = action.warning || "";
             $("sheet-go").textContent = action.go || action.label;
@@ -95,6 +97,12 @@ extension FrontDeskPage {
           },
         };
         $("sheet").querySelector("form").addEventListener("submit", (event) => { event.preventDefault(); sheet.submit(); });
+        // The button that opened the dialog may have been drawn again.
+        $("sheet").addEventListener("close", () => {
+          if (document.activeElement !== document.body) return;
+          const same = sheet.opener === undefined ? null : withKey(sheet.opener);
+          (same || $("main")).focus({ preventScroll: true });
+        });
         $("sheet").addEventListener("input", () => sheet.preview());
         $("sheet-cancel").addEventListener("click", () => $("sheet").close());
         $("sheet-copy").addEventListener("click", (event) => copy($("sheet-command").textContent, event.target));

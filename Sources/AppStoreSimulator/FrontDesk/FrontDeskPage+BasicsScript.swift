@@ -29,6 +29,7 @@ extension FrontDeskPage {
 
         // Draws a part again only if its values changed, and keeps the focus on the same control.
         const drawn = new Map();
+        const withKey = (key) => Array.from(document.querySelectorAll("[data-key]")).find((element) => element.dataset.key === key);
         const draw = (box, values, content) => {
           const now = signature(values);
           if (drawn.get(box) === now) return;
@@ -36,10 +37,11 @@ extension FrontDeskPage {
           const key = box.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
           fill(box, content());
           if (key === undefined) return;
-          const same = Array.from(box.querySelectorAll("[data-key]")).find((element) => element.dataset.key === key);
-          if (same) same.focus({ preventScroll: true });
+          const same = withKey(key);
+          if (same) { same.focus({ preventScroll: true }); return; }
+          box.tabIndex = -1;
+          box.focus({ preventScroll: true });
         };
-        const forget = (box) => drawn.delete(box);
 
         // Requests
 

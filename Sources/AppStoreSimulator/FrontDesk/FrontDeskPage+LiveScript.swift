@@ -28,8 +28,9 @@ extension FrontDeskPage {
           $("next").textContent = next ? "Next: " + next[1] + " on " + instant(next[0]) + ", " + until(Date.parse(next[0]) - now) + "." : "";
           if (next) $("to-next").title = command("advance", [next[0]]);
           const known = rates.find((named) => named.factor === rate);
-          if (known && rate !== 0 && lastRate !== known.name && !rates.some((named) => named.name === lastRate && named.factor === rate)) lastRate = known.name;
-          if (known && document.activeElement !== $("rate")) $("rate").value = known.name;
+          if (!known) return;
+          if (rate !== 0 && !rates.some((named) => named.name === lastRate && named.factor === rate)) lastRate = known.name;
+          if (document.activeElement !== $("rate")) $("rate").value = known.name;
         };
         setInterval(drawClock, 1000);
 
@@ -140,7 +141,7 @@ extension FrontDeskPage {
                 const query = state.clock ? "?" + new URLSearchParams({ after: state.clock.revision, wait: 30 }) : "";
                 const clock = await ask("GET", path("clock") + query), isNews = !state.clock || clock.revision !== state.clock.revision;
                 takeClock(clock);
-                if (isNews) await this.refresh();
+                if (isNews && !document.hidden) await this.refresh();
                 // A store that stops answers at once.
                 if (isNews || performance.now() - begin > 1000) { pause = 1000; continue; }
               } catch (problem) {

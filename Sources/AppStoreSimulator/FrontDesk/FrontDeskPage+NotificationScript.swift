@@ -54,7 +54,7 @@ extension FrontDeskPage {
               const row = make("tr", {}, make("th", { scope: "row" }, make("code", {}, notification.type), notification.subtype && make("code", { class: "soft" }, notification.subtype)),
                 make("td", { class: "wide" }, when(notification.at)), make("td", {}, notification.account || "–"),
                 make("td", {}, last ? pill(resultText(last), resultTone(last)) : pill("not sent"), make("span", { class: "soft below" }, plural(attempts.length, "attempt"))),
-                make("td", { class: "end" }, fold(uuid, notification, "notification " + notification.type + " " + uuid, drawNotifications)));
+                make("td", { class: "end" }, fold(uuid, "notification " + notification.type + " " + uuid, drawNotifications)));
               if (!opened.has(uuid)) return [row];
               return [row, make("tr", { class: "more" }, make("td", { colspan: 5 }, make("div", { class: "line" }, button(resend(notification), uuid), make("code", {}, uuid)),
                 attempts.length > 0 && make("ol", { class: "attempts", "aria-label": "Attempts" }, attempts.map((attempt) => make("li", {}, when(attempt.at), " ", pill(resultText(attempt), resultTone(attempt))))),

@@ -152,8 +152,8 @@ extension FrontDeskPage {
         }
         @media (min-width: 100rem) {
           .columns { grid-template-columns: 20rem minmax(0, 1fr); }
-          .desk { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); }
-          .desk > :nth-last-child(-n + 2) { grid-column: 1 / -1; }
+          .desk { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); grid-auto-flow: dense; }
+          #waiting-box, .desk > :nth-last-child(-n + 2) { grid-column: 1 / -1; }
         }
         @media (max-width: 56rem) {
           header { grid-template-columns: minmax(0, 1fr); }

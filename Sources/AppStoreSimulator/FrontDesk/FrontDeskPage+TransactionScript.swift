@@ -60,8 +60,8 @@ extension FrontDeskPage {
 
         const tones = { purchased: "good", expired: "", revoked: "bad", declined: "bad" };
         const priceIn = (claim) => claim.price === undefined ? "–" : money(claim.price / 1000, claim.currency);
-        const fold = (id, row, about, draw) => make("button", { type: "button", "data-key": "open " + id, "aria-expanded": opened.has(id) ? "true" : "false",
-          "aria-label": "Details of " + about, click: () => { if (!opened.delete(id)) opened.add(id); draw(); } }, opened.has(id) ? "Close" : "Details");
+        const fold = (id, about, redraw) => make("button", { type: "button", "data-key": "open " + id, "aria-expanded": opened.has(id) ? "true" : "false",
+          "aria-label": "Details of " + about, click: () => { if (!opened.delete(id)) opened.add(id); redraw(); } }, opened.has(id) ? "Close" : "Details");
         const table = (label, heads, rows) => make("div", { class: "scrolling", tabindex: "0", role: "region", "aria-label": label }, make("table", { "aria-label": label },
           make("thead", {}, make("tr", {}, heads.map(([text, style]) => make("th", { scope: "col", class: style }, text)))), make("tbody", {}, rows)));
         const more = (name, count, redraw) => count > shown[name] && make("button", { type: "button", "data-key": "more " + name,
@@ -79,7 +79,7 @@ extension FrontDeskPage {
                 make("td", { class: "number" }, priceIn(claim), offer && make("span", { class: "soft below" }, offer)),
                 make("td", {}, pill(sale.state, tones[sale.state]), claim.isUpgraded && [" ", pill("upgraded")],
                   claim.inAppOwnershipType === "FAMILY_SHARED" && [" ", pill("shared by the family", "plain")]),
-                make("td", { class: "end" }, fold(id, sale, "transaction " + id, drawTransactions)));
+                make("td", { class: "end" }, fold(id, "transaction " + id, drawTransactions)));
               if (!opened.has(id)) return [row];
               return [row, make("tr", { class: "more" }, make("td", { colspan: 6 }, make("div", { class: "buttons" }, sale.signedTransaction && transactionActions(sale)),
                 jwsView("Signed transaction " + id, sale.signedTransaction), jwsView("Signed renewal info " + id, sale.signedRenewalInfo)))];

@@ -34,7 +34,7 @@ extension FrontDeskPage {
         <form id="redeem" class="inline" aria-label="Redeem an offer code">
         <label for="code">Offer code</label>
         <input id="code" maxlength="255" autocomplete="off" spellcheck="false" required>
-        <label for="code-product">of</label>
+        <label for="code-product">Product</label>
         <select id="code-product"></select>
         <button type="submit">Redeem</button>
         </form>

@@ -46,7 +46,9 @@ enum DeskStep {
     static func wait(_ condition: String) -> JSONValue { ["until": .string(condition)] }
     static func answer(_ expression: String) -> JSONValue { ["evaluate": .string(expression)] }
     static func click(_ selector: String) -> JSONValue { ["click": .string(selector)] }
-    static func fill(_ selector: String, _ text: String) -> JSONValue { ["fill": .string(selector), "with": .string(text)] }
+    static func fill(_ selector: String, _ text: String) -> JSONValue {
+        ["fill": .string(selector), "with": .string(text)]
+    }
 
     /// Clicks the first visible button whose accessible name is `name`.
     static func press(_ name: String) -> JSONValue { click("role=button[name=\"\(name)\"]") }

@@ -64,11 +64,13 @@ struct FrontDeskSafetyTests {
             )
             let answers = try await test.browse([
                 DeskStep.transactions(2), counts, ["text": "#account-title"], ["text": "#products h4"],
-                DeskStep.click("#transactions tbody button"), DeskStep.wait("document.querySelector('.more pre') !== null"), counts,
+                DeskStep.click("#transactions tbody button"),
+                DeskStep.wait("document.querySelector('.more pre') !== null"), counts,
                 DeskStep.click("#products .buttons button.main"), counts, DeskStep.click("#sheet-cancel"),
                 DeskStep.click("#waiting button:has-text(\"Approve\")"), DeskStep.result("Sold "), counts,
                 ["text": "#outcome"], DeskStep.click("nav a:has-text(\"Families\")"), ["text": "#families h3"],
-                DeskStep.click("#families button:has-text(\"Remove\")"), ["text": "#sheet-title"], counts, DeskStep.click("#sheet-cancel"),
+                DeskStep.click("#families button:has-text(\"Remove\")"), ["text": "#sheet-title"], counts,
+                DeskStep.click("#sheet-cancel"),
                 DeskStep.click("nav a:has-text(\"Notifications\")"),
                 DeskStep.wait("document.querySelector('#notifications tbody tr') !== null"), counts,
                 ["text": "#notifications-note"], DeskStep.click("nav a:has-text(\"Settings\")"),
@@ -77,7 +79,8 @@ struct FrontDeskSafetyTests {
             #expect(answers[0] == [1, 0] && answers[1] == .string(text) && answers[2] == .string(text))
             #expect(answers[3] == [1, 0] && answers[4] == [1, 0] && answers[5] == [1, 0])
             #expect(answers[6].stringValue?.contains(text) == true)
-            #expect(answers[7] == .string(text) && answers[8].stringValue?.contains(text) == true && answers[9] == [1, 0])
+            #expect(
+                answers[7] == .string(text) && answers[8].stringValue?.contains(text) == true && answers[9] == [1, 0])
             #expect(answers[10] == [1, 0] && answers[11].stringValue?.contains(text) == true)
             #expect(answers[12].stringValue?.contains(text) == true)
         }
@@ -108,7 +111,8 @@ struct FrontDeskSafetyTests {
                 ["focus": "#products li:has-text(\"coins\") button.main"], ["press": "Enter"],
                 DeskStep.wait("document.querySelector('#sheet').open"), ["press": "Escape"],
                 DeskStep.wait("!document.querySelector('#sheet').open"), ["focused": true], ["press": "Enter"],
-                ["focus": "#field-quantity"], ["press": "Enter"], DeskStep.wait("!document.querySelector('#sheet').open"),
+                ["focus": "#field-quantity"], ["press": "Enter"],
+                DeskStep.wait("!document.querySelector('#sheet').open"),
                 DeskStep.transactions(1), ["focus": "#transactions tbody button"], ["press": "Enter"],
                 DeskStep.wait("document.querySelector('.more') !== null"), ["focused": true],
                 DeskStep.answer("document.activeElement.getAttribute('aria-expanded')"),
@@ -117,7 +121,9 @@ struct FrontDeskSafetyTests {
         }
     }
 
-    @Test(arguments: [(1280, "light"), (390, "dark")] + (isInFull ? [(1280, "dark"), (390, "light"), (1920, "light")] : []))
+    @Test(
+        arguments: [(1280, "light"), (390, "dark")]
+            + (isInFull ? [(1280, "dark"), (390, "light"), (1920, "light")] : []))
     func `an accessibility engine finds nothing wrong in any view`(width: Int, scheme: String) async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
@@ -128,7 +134,7 @@ struct FrontDeskSafetyTests {
             for product: ProductID in ["monthly", "paygo", "weekly", "pack", "coins"] { try await test.buy(product) }
             try await test.store.failBilling("monthly", for: "anna")
             try await test.store.cancel("weekly", for: "anna")
-            try await test.advance(SubscriptionPeriod(.month, 2))
+            try await test.advance(.months(2))
             let pack = try #require(try await test.store.transactions(of: "anna").first { $0.productID == "pack" })
             try await test.store.refund(pack.transactionID)
             try await test.store.increasePrice(of: "paygo", to: "5.99")
@@ -139,12 +145,15 @@ struct FrontDeskSafetyTests {
             let answers = try await test.browse(
                 [
                     DeskStep.wait("document.querySelector('.timeline') !== null"), ["axe": true], DeskStep.fits,
-                    DeskStep.click("#transactions tbody tr:nth-child(2) button"), DeskStep.click("#transactions tbody tr:nth-child(1) button"),
-                    DeskStep.wait("document.querySelectorAll('.more').length === 2"), DeskStep.click(".timeline ~ details summary"),
+                    DeskStep.click("#transactions tbody tr:nth-child(2) button"),
+                    DeskStep.click("#transactions tbody tr:nth-child(1) button"),
+                    DeskStep.wait("document.querySelectorAll('.more').length === 2"),
+                    DeskStep.click(".timeline ~ details summary"),
                     pause, ["axe": true], DeskStep.fits, DeskStep.click("#products button.main"), pause, ["axe": true],
                     DeskStep.click("#sheet-cancel"), DeskStep.click("nav a:has-text(\"Families\")"), ["axe": true],
                     DeskStep.click("nav a:has-text(\"Notifications\")"), DeskStep.click("#notifications tbody button"),
-                    DeskStep.wait("document.querySelector('#notifications .more') !== null"), pause, ["axe": true], DeskStep.fits,
+                    DeskStep.wait("document.querySelector('#notifications .more') !== null"), pause, ["axe": true],
+                    DeskStep.fits,
                     DeskStep.click("nav a:has-text(\"Settings\")"), ["axe": true], DeskStep.fits,
                 ], width: width, scheme: scheme)
             #expect(answers == [[], true, .null, [], true, .null, [], [], .null, [], true, [], true])

@@ -11,9 +11,6 @@ import Testing
 /// The front desk in Chromium, used as a tester uses it.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"), .serialized)
 struct FrontDeskTests {
-    /// `SOUK_PAGES=all` looks at every width in every scheme.
-    private static let isInFull = ProcessInfo.processInfo.environment["SOUK_PAGES"] == "all"
-
     @Test(arguments: [1280, 390])
     func `a newcomer creates an account, buys, advances a month and refunds`(width: Int) async throws {
         try await TestStore.with { test in
@@ -24,20 +21,24 @@ struct FrontDeskTests {
                     DeskStep.wait("document.querySelector('#account-title')?.textContent === 'anna'"),
                     DeskStep.command, DeskStep.press("Buy monthly"), ["text": "#sheet-command"],
                 ] + DeskStep.confirm + [
-                    DeskStep.transactions(1), ["text": "#transactions tbody td.number"], DeskStep.press("Advance by +1 month"),
+                    DeskStep.transactions(1), ["text": "#transactions tbody td.number"],
+                    DeskStep.press("Advance by +1 month"),
                     DeskStep.transactions(2), ["text": "#transactions tbody td.number"], ["count": ".timeline .bar"],
                     ["text": ".legend"], DeskStep.click("#transactions tbody button"),
                     DeskStep.wait("document.querySelector('.more .jws pre') !== null"),
-                    DeskStep.answer("document.querySelector('.more .jws pre').textContent.includes('\"alg\": \"ES256\"')"),
+                    DeskStep.answer(
+                        "document.querySelector('.more .jws pre').textContent.includes('\"alg\": \"ES256\"')"),
                     DeskStep.click(".more button:has-text(\"Refund\")"), ["text": "#sheet-warning"],
                 ] + DeskStep.confirm + [
-                    DeskStep.wait("document.querySelector('#transactions .pill').textContent === 'revoked'"), DeskStep.fits,
+                    DeskStep.wait("document.querySelector('#transactions .pill').textContent === 'revoked'"),
+                    DeskStep.fits,
                 ], width: width)
             #expect(answers[0].stringValue?.contains("souk store account create anna --url http://127.0.0.1") == true)
             #expect(answers[1].stringValue?.contains("souk store buy anna monthly --url") == true)
             #expect(answers[2...4] == ["$0.00Free trial", "$4.99", 2])
             #expect(answers[5] == "Free trialPaid")
-            #expect(answers[6] == true && answers[7].stringValue?.contains("loses access") == true && answers[8] == true)
+            #expect(
+                answers[6] == true && answers[7].stringValue?.contains("loses access") == true && answers[8] == true)
             #expect(try await test.store.transactions(of: "anna").map(\.state) == ["expired", "revoked"])
         }
     }
@@ -73,19 +74,24 @@ struct FrontDeskTests {
     @Test func `purchases that wait are approved and resolved`() async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
-            let answers = try await test.browse([
-                DeskStep.wait("document.querySelector('#toggle-askToBuy') !== null"), DeskStep.click("#toggle-askToBuy"),
-                DeskStep.result("Ask to Buy is on for anna"), DeskStep.command, DeskStep.press("Buy pack"),
-            ] + DeskStep.confirm + [
-                DeskStep.result("waits for approval"), DeskStep.wait("!document.querySelector('#waiting-box').hidden"),
-                DeskStep.click("#waiting button:has-text(\"Approve\")"), DeskStep.result("Sold pack"), DeskStep.transactions(1),
-                DeskStep.click("#toggle-askToBuy"), DeskStep.result("Ask to Buy is off"),
-                DeskStep.click("#toggle-interruptedPurchases"), DeskStep.result("Interrupted purchases is on"), DeskStep.press("Buy coins"),
-                DeskStep.fill("#field-quantity", "3"), ["text": "#sheet-command"],
-            ] + DeskStep.confirm + [
-                DeskStep.result("interrupted"), DeskStep.click("#waiting button:has-text(\"Resolve\")"),
-                DeskStep.result("Sold coins"), DeskStep.transactions(2),
-            ])
+            let answers = try await test.browse(
+                [
+                    DeskStep.wait("document.querySelector('#toggle-askToBuy') !== null"),
+                    DeskStep.click("#toggle-askToBuy"),
+                    DeskStep.result("Ask to Buy is on for anna"), DeskStep.command, DeskStep.press("Buy pack"),
+                ] + DeskStep.confirm + [
+                    DeskStep.result("waits for approval"),
+                    DeskStep.wait("!document.querySelector('#waiting-box').hidden"),
+                    DeskStep.click("#waiting button:has-text(\"Approve\")"), DeskStep.result("Sold pack"),
+                    DeskStep.transactions(1),
+                    DeskStep.click("#toggle-askToBuy"), DeskStep.result("Ask to Buy is off"),
+                    DeskStep.click("#toggle-interruptedPurchases"), DeskStep.result("Interrupted purchases is on"),
+                    DeskStep.press("Buy coins"),
+                    DeskStep.fill("#field-quantity", "3"), ["text": "#sheet-command"],
+                ] + DeskStep.confirm + [
+                    DeskStep.result("interrupted"), DeskStep.click("#waiting button:has-text(\"Resolve\")"),
+                    DeskStep.result("Sold coins"), DeskStep.transactions(2),
+                ])
             #expect(answers[0].stringValue?.hasPrefix("souk store account set anna --ask-to-buy on --url") == true)
             #expect(answers[1].stringValue?.hasPrefix("souk store buy anna coins --quantity 3 --url") == true)
         }
@@ -96,24 +102,27 @@ struct FrontDeskTests {
             try await test.store.createAccount("anna")
             try await test.store.createAccount("bob")
             let setting = "[data-setting=\"errors.purchase\"]"
-            let answers = try await test.browse([
-                DeskStep.wait("document.querySelectorAll('#family-organizer option').length === 2"),
-                DeskStep.click("nav a:has-text(\"Families\")"), DeskStep.fill("#family-name", "home"),
-                DeskStep.press("Create family"), DeskStep.result("The family home is created"),
-                DeskStep.press("Add a member to the family home"),
-            ] + DeskStep.confirm + [
-                DeskStep.wait("document.querySelectorAll('#families li li').length === 2"), ["focused": true],
-                DeskStep.press("Remove anna from home"), ["text": "#sheet-title"],
-            ] + DeskStep.confirm + [
-                DeskStep.wait("document.querySelectorAll('#families li li').length === 0"),
-                DeskStep.click("nav a:has-text(\"Settings\")"),
-                ["select": .string("\(setting) select"), "option": "networkError"], DeskStep.click("\(setting) button"),
-                DeskStep.result("errors.purchase is networkError"), DeskStep.command,
-                DeskStep.click("nav a:has-text(\"Accounts\")"), DeskStep.press("Increase price of monthly"),
-                DeskStep.fill("#field-price", "7.99"),
-            ] + DeskStep.confirm + [DeskStep.result("7.99 from the next renewal on"), DeskStep.command])
-            #expect(answers[1].stringValue?.contains("end the family") == true)
-            #expect(answers[2].stringValue?.hasPrefix("souk store settings set errors.purchase networkError --url") == true)
+            let answers = try await test.browse(
+                [
+                    DeskStep.wait("document.querySelectorAll('#family-organizer option').length === 2"),
+                    DeskStep.click("nav a:has-text(\"Families\")"), DeskStep.fill("#family-name", "home"),
+                    DeskStep.press("Create family"), DeskStep.result("The family home is created"),
+                    DeskStep.press("Add a member to the family home"),
+                ] + DeskStep.confirm + [
+                    DeskStep.wait("document.querySelectorAll('#families li li').length === 2"), ["focused": true],
+                    DeskStep.press("Remove anna from home"), ["text": "#sheet-title"],
+                ] + DeskStep.confirm + [
+                    DeskStep.wait("document.querySelectorAll('#families li li').length === 0"),
+                    DeskStep.click("nav a:has-text(\"Settings\")"),
+                    ["select": .string("\(setting) select"), "option": "networkError"],
+                    DeskStep.click("\(setting) button"),
+                    DeskStep.result("errors.purchase is networkError"), DeskStep.command,
+                    DeskStep.click("nav a:has-text(\"Accounts\")"), DeskStep.press("Increase price of monthly"),
+                    DeskStep.fill("#field-price", "7.99"),
+                ] + DeskStep.confirm + [DeskStep.result("7.99 from the next renewal on"), DeskStep.command])
+            #expect(answers[0] == "Add a member" && answers[1].stringValue?.contains("end the family") == true)
+            #expect(
+                answers[2].stringValue?.hasPrefix("souk store settings set errors.purchase networkError --url") == true)
             #expect(answers[3].stringValue?.hasPrefix("souk store price-increase monthly 7.99 --url") == true)
             #expect(try test.store.families().isEmpty)
             #expect(try test.store.priceIncreases().map(\.productID) == ["monthly"])
@@ -128,9 +137,11 @@ struct FrontDeskTests {
                 [
                     DeskStep.wait("document.querySelector('#account-title').textContent === 'anna'"),
                     DeskStep.fill("#account-name", "anna"), DeskStep.press("Create account"),
-                    DeskStep.wait("document.querySelector('#outcome.fault') !== null"), ["text": "#outcome"], DeskStep.command,
+                    DeskStep.wait("document.querySelector('#outcome.fault') !== null"), ["text": "#outcome"],
+                    DeskStep.command,
                     DeskStep.press("Buy pack"), DeskStep.click("#sheet-go"),
-                    DeskStep.wait("document.querySelector('#sheet-fault').textContent !== ''"), ["text": "#sheet-fault"],
+                    DeskStep.wait("document.querySelector('#sheet-fault').textContent !== ''"),
+                    ["text": "#sheet-fault"],
                     ["press": "Escape"], ["focused": true],
                 ], refusals: 2)
             #expect(answers[0].stringValue?.hasSuffix("Choose another name.") == true)
