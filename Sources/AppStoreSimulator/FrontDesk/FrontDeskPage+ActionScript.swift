@@ -119,13 +119,16 @@ extension FrontDeskPage {
           try { return decoded(jws.split(".")[1]); } catch { return {}; }
         };
 
-        // Dates are milliseconds in a payload; each line with one has the date behind it.
-        const lines = (value) => JSON.stringify(value, null, 2).split("\n").map((line) => {
+        // Dates are milliseconds in a payload; each line with one has the date behind it. Certificates and signed texts
+        // are shortened; the copied text has them in full.
+        const shortened = (name, member) => typeof member === "string" && member.length > 200
+          ? member.slice(0, 40) + "… (" + member.length.toLocaleString("en") + " characters)" : member;
+        const lines = (value) => JSON.stringify(value, shortened, 2).split("\n").map((line) => {
           const found = /^\s*"\w*(?:Date|At|from|until)\w*": (\d{12,14}),?$/.exec(line);
           return found ? [line, make("span", { class: "soft" }, "  " + instant(Number(found[1])) + " UTC"), "\n"] : [line, "\n"];
         }).flat();
-        const code = (title, value) => make("div", {}, make("p", { class: "caption" }, title),
-          make("pre", { class: "code", tabindex: "0", role: "region", "aria-label": title }, lines(value)));
+        const code = (title, part, value) => make("div", {}, make("p", { class: "caption" }, part),
+          make("pre", { class: "code", tabindex: "0", role: "region", "aria-label": part + " of " + title }, lines(value)));
 
         // Shows the JWS that a payload contains below it.
         const jwsView = (title, jws) => {
@@ -141,7 +144,7 @@ extension FrontDeskPage {
           return make("section", { class: "jws", "aria-label": title }, make("div", { class: "line" }, make("strong", {}, title),
             make("button", { type: "button", click: (event) => copy(jws, event.target) }, "Copy JWS"),
             make("button", { type: "button", click: (event) => copy(JSON.stringify(payload, null, 2), event.target) }, "Copy payload")),
-            make("div", { class: "pair" }, code(title + ": header", header), code(title + ": payload", payload)),
+            make("div", { class: "pair" }, code(title, "Header", header), code(title, "Payload", payload)),
             inner.map(([name, value]) => jwsView(title + ": " + name, value)));
         };
 

@@ -12,13 +12,13 @@ extension FrontDeskPage {
 
         const svgTags = ["svg", "g", "rect", "text", "line", "path", "defs", "pattern", "circle"];
         const isContent = (child) => child !== null && child !== undefined && typeof child !== "boolean";
-        const fill = (box, ...children) => box.replaceChildren(...children.flat(2).filter(isContent));
+        const fill = (box, ...children) => box.replaceChildren(...children.flat(Infinity).filter(isContent));
         const make = (tag, attributes = {}, ...children) => {
           const element = svgTags.includes(tag)
             ? document.createElementNS("http://www.w3.org/2000/svg", tag) : document.createElement(tag);
           for (const [name, value] of Object.entries(attributes)) {
             if (typeof value === "function") element.addEventListener(name, value);
-            else if (value !== false && isContent(value)) element.setAttribute(name, value === true ? "" : value);
+            else if (value !== false && value !== null && value !== undefined) element.setAttribute(name, value === true ? "" : value);
           }
           fill(element, ...children);
           return element;
@@ -51,7 +51,7 @@ extension FrontDeskPage {
         const ask = async (method, path, body) => {
           const options = { method };
           if (body !== undefined) Object.assign(options, { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
-          const answer = await fetch(path, options).catch(() => { throw new Problem("The simulator does not answer.", "unreachable"); });
+          const answer = await fetch(path, options).catch(() => { throw new Problem("The simulator does not answer.", "noAnswer"); });
           const text = await answer.text();
           let value = null;
           try { value = text ? JSON.parse(text) : null; } catch { value = null; }
@@ -61,7 +61,7 @@ extension FrontDeskPage {
         const path = (...parts) => "/control/v1/" + parts.map(encodeURIComponent).join("/");
 
         const advice = {
-          unreachable: "Check that souk simulate is still running. This page connects again by itself.",
+          noAnswer: "Check that souk simulate is still running. This page connects again by itself.",
           closed: "The simulator is stopping. Start souk simulate again.",
           storage: "Check that the simulator's data folder can be written.",
           foreign_host: "Start the simulator with --host-name and the name in this page's address.",
@@ -75,8 +75,10 @@ extension FrontDeskPage {
           nothingToAnswer: "Increase the price of the product first.",
           tooManyTransactions: "Use an account with at most 10,000 transactions.",
           invalidProduct: "Choose a product of the catalogue that is still sold.",
-          paymentNotAllowed: "Allow payments for the account.",
-          purchaseNotAllowed: "Allow payments for the account, or turn errors.purchase off in the settings.",
+          notAllowed: "Allow payments for the account.", productUnavailable: "The product was withdrawn. souk store product offer sells it again.",
+          invalidQuantity: "Choose a quantity from 1 to 10, for a consumable only.",
+          invalidOffer: "Choose an offer of this product.", invalidCode: "Use the identifier of a code offer of the catalogue.",
+          ineligibleForOffer: "Choose an account that the offer is for, such as one without a subscription of the group.",
         };
         const adviceFor = (problem) => {
           const failing = Object.entries(state.settings).filter(([name, value]) => name.startsWith("errors.") && value !== "off");
@@ -108,9 +110,10 @@ extension FrontDeskPage {
         const money = (amount, currency) => {
           try { return new Intl.NumberFormat("en", { style: "currency", currency }).format(amount); } catch { return amount + " " + currency; }
         };
-        const periodText = (iso) => {
-          const found = /^P(?:T)?(\d+)([DWMYHS])$/.exec(iso || ""), names = { D: "day", W: "week", M: "month", Y: "year", H: "hour", S: "second" };
-          return found ? (found[1] === "1" ? names[found[2]] : plural(Number(found[1]), names[found[2]])) : iso;
+        // Returns an ISO 8601 period, so many times, in words: P1M is 1 month.
+        const periodText = (iso, times = 1) => {
+          const found = /^PT?(\d+)([DWMYHS])$/.exec(iso || ""), names = { D: "day", W: "week", M: "month", Y: "year", H: "hour", S: "second" };
+          return found ? plural(Number(found[1]) * times, names[found[2]]) : iso;
         };
         const until = (milliseconds) => {
           const steps = [["day", 86400000], ["hour", 3600000], ["minute", 60000], ["second", 1000]];

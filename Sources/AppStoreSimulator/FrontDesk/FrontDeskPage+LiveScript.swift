@@ -77,7 +77,7 @@ extension FrontDeskPage {
               $("connection").textContent = "";
             } catch (problem) {
               // A change elsewhere can remove what is being read. The next read has the new state.
-              $("connection").textContent = problem.code === "unreachable" ? "Not connected" : problem.message;
+              $("connection").textContent = problem.code === "noAnswer" ? "Not connected" : problem.message;
             }
             this.draw();
             const now = signature([state.accounts, state.transactions, state.subscriptions, state.orders, state.notifications, state.settings]);

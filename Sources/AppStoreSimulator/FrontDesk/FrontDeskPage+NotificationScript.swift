@@ -51,8 +51,9 @@ extension FrontDeskPage {
             if (found.length === 0) return make("p", { class: "soft" }, "There are no notifications.");
             const rows = found.slice(0, shown.notifications).flatMap((notification) => {
               const { uuid, attempts } = notification, last = attempts[attempts.length - 1];
-              const row = make("tr", {}, make("th", { scope: "row" }, make("code", {}, notification.type), notification.subtype && make("code", { class: "soft" }, notification.subtype)),
-                make("td", { class: "wide" }, when(notification.at)), make("td", {}, notification.account || "–"),
+              const row = make("tr", {}, make("th", { scope: "row" }, make("code", { class: "name" }, notification.type), notification.subtype && make("code", { class: "soft" }, notification.subtype),
+                make("span", { class: "narrow soft" }, [instant(notification.at), notification.account].filter(Boolean).join(", "))),
+                make("td", { class: "wide" }, when(notification.at)), make("td", { class: "wide" }, notification.account || "–"),
                 make("td", {}, last ? pill(resultText(last), resultTone(last)) : pill("not sent"), make("span", { class: "soft below" }, plural(attempts.length, "attempt"))),
                 make("td", { class: "end" }, fold(uuid, "notification " + notification.type + " " + uuid, drawNotifications)));
               if (!opened.has(uuid)) return [row];
@@ -61,7 +62,7 @@ extension FrontDeskPage {
                 notification.due && make("p", { class: "soft" }, "It is sent next on ", when(notification.due), "."),
                 notification.signedPayload ? jwsView("Signed payload " + uuid, notification.signedPayload) : make("p", { class: "soft" }, "It is signed when it is sent first.")))];
             });
-            return [table("Notifications, newest first", [["Type"], ["Time", "wide"], ["Account"], ["Delivery"], [make("span", { class: "hidden-label" }, "Details"), "end"]], rows),
+            return [table("Notifications, newest first", [["Type"], ["Time", "wide"], ["Account", "wide"], ["Delivery"], [make("span", { class: "hidden-label" }, "Details"), "end"]], rows),
               more("notifications", found.length, drawNotifications),
               !reader.isComplete && make("button", { type: "button", "data-key": "read more", click: () => { reader.limit += notificationLimit; live.refresh(); } }, "Read later notifications")];
           });

@@ -5,14 +5,13 @@ extension FrontDeskPage {
           consumable: "Consumable", nonConsumable: "Non-consumable", autoRenewableSubscription: "Subscription", nonRenewingSubscription: "Non-renewing subscription",
         };
         const kindOf = (product) => kinds[product.kind] || product.kind;
-        const modes = { PAY_AS_YOU_GO: "each period", PAY_UP_FRONT: "in advance" };
         const priceOf = (price) => price ? money(Number(price.amount), price.currency) : "";
 
-        // Periods are ISO 8601; an offer may last several.
+        // An offer may last several periods.
         const offerText = (offer) => {
-          const count = offer.periodCount > 1 ? offer.periodCount + " × " : "";
-          return offer.paymentMode === "FREE_TRIAL" ? count + periodText(offer.period) + " free"
-            : priceOf(offer.price) + " for " + count + periodText(offer.period) + ", " + (modes[offer.paymentMode] || offer.paymentMode);
+          const time = periodText(offer.period, offer.periodCount);
+          if (offer.paymentMode === "FREE_TRIAL") return time + " free";
+          return priceOf(offer.price) + (offer.paymentMode === "PAY_AS_YOU_GO" ? " every " + periodText(offer.period).replace(/^1 /, "") : "") + " for " + time;
         };
         const offersOf = (product) => {
           const terms = product.subscription || {};
@@ -68,7 +67,7 @@ extension FrontDeskPage {
                 make("p", { class: "soft" }, [kindOf(product), product.isFamilyShareable && "shared with the family"].filter(Boolean).join(", ")),
                 terms && terms.introductoryOffer && make("p", { class: "soft" }, "Introductory offer: " + offerText(terms.introductoryOffer)),
                 offers.length > 0 && make("p", { class: "soft" }, plural(offers.length, "further offer"))),
-              make("div", { class: "sale" }, make("p", { class: "price" }, product.displayPrice, terms && make("span", { class: "soft" }, " / " + periodText(terms.period))),
+              make("div", { class: "sale" }, make("p", { class: "price" }, product.displayPrice, terms && make("span", { class: "soft" }, " / " + periodText(terms.period).replace(/^1 /, ""))),
                 make("div", { class: "buttons end" }, terms && button(increasePrice(product), "of " + product.id), button(buy(product, account.name), product.displayName || product.id))));
             }));
           draw($("code-product"), state.products, () => [make("option", { value: "" }, "any product"),

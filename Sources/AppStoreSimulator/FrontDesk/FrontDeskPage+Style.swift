@@ -22,7 +22,7 @@ extension FrontDeskPage {
         nav a[aria-current] { background: var(--accent-soft); color: var(--accent); font-weight: 600; }
         .warn { color: var(--warning); }
         #connection { margin-left: auto; font-size: .88rem; }
-        button { padding: .34rem .8rem; min-height: 2.1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); cursor: pointer; font-size: .92rem; }
+        button { padding: .34rem .8rem; min-height: 2.1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); cursor: pointer; font-size: .92rem; white-space: nowrap; overflow-wrap: normal; }
         button:hover:not(:disabled) { border-color: var(--accent); color: var(--accent); }
         button:disabled { opacity: .6; cursor: default; }
         button.main { background: var(--accent); border-color: var(--accent); color: var(--on-accent); font-weight: 600; }
@@ -69,6 +69,7 @@ extension FrontDeskPage {
         legend { font-size: .86rem; color: var(--soft); padding: 0; margin-bottom: .25rem; }
         .check { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
         .check p { flex-basis: 100%; }
+        #sheet .check label { flex: 1; min-width: 0; }
         """
 
     static let contentStyle: StaticString = """
@@ -80,7 +81,7 @@ extension FrontDeskPage {
         .products code { font-size: .8rem; color: var(--soft); }
         .sale { display: flex; flex-wrap: wrap; gap: .4rem .8rem; align-items: center; justify-content: space-between; }
         .price { font-weight: 650; font-variant-numeric: tabular-nums; } .price .soft { font-weight: 400; }
-        .pill { display: inline-block; padding: .08rem .5rem; border-radius: 1rem; font-size: .78rem; font-weight: 650; background: var(--paper); color: var(--soft); }
+        .pill { display: inline-block; white-space: nowrap; overflow-wrap: normal; padding: .08rem .5rem; border-radius: 1rem; font-size: .78rem; font-weight: 650; background: var(--paper); color: var(--soft); }
         .pill.good { background: var(--good-soft); color: var(--good); }
         .pill.plain { background: var(--accent-soft); color: var(--accent); }
         .pill.warn { background: var(--warning-soft); color: var(--warning); }
@@ -91,7 +92,7 @@ extension FrontDeskPage {
         thead th { font-size: .8rem; color: var(--soft); font-weight: 600; border-bottom-width: 2px; }
         th[scope=row] { font-weight: 600; }
         th[scope=row] code { display: block; font-weight: 400; color: var(--soft); font-size: .8rem; }
-        th[scope=row] code:first-child { color: var(--ink); font-weight: 600; font-size: .86rem; }
+        th[scope=row] code.name { color: var(--ink); font-weight: 600; font-size: .86rem; }
         td { font-variant-numeric: tabular-nums; }
         th:last-child, td:last-child { padding-right: 0; }
         .number { text-align: end; white-space: nowrap; } .end { text-align: end; }
@@ -103,6 +104,7 @@ extension FrontDeskPage {
         .jws { display: grid; gap: .5rem; grid-template-columns: minmax(0, 1fr); }
         .jws .jws { border-left: 2px solid var(--line); padding-left: .8rem; margin-top: .4rem; }
         .pair { display: grid; gap: .6rem; grid-template-columns: minmax(0, 1fr) minmax(0, 2fr); align-items: start; }
+        .pair > :first-child pre { max-height: 14rem; }
         .caption { font-size: .8rem; color: var(--soft); margin-bottom: .2rem; overflow-wrap: anywhere; }
         pre { margin: 0; padding: .7rem .9rem; background: var(--paper); border: 1px solid var(--line); border-radius: .55rem; overflow: auto; max-height: 26rem; font-size: .8rem; line-height: 1.5; white-space: pre-wrap; overflow-wrap: anywhere; }
         summary { cursor: pointer; font-size: .88rem; color: var(--soft); width: fit-content; }
@@ -122,6 +124,7 @@ extension FrontDeskPage {
         pattern path { stroke: var(--tone); stroke-width: 1.8; fill: none; }
         .legend { display: flex; flex-wrap: wrap; gap: .25rem 1.3rem; font-size: .84rem; color: var(--soft); }
         .legend li { display: flex; align-items: center; gap: .45rem; }
+        #settings { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(38rem, 100%), 1fr)); gap: 0 2.5rem; }
         .setting { display: grid; grid-template-columns: minmax(0, 1fr) minmax(9rem, 18rem) auto; gap: .3rem 1rem; align-items: center; padding: .6rem 0; border-top: 1px solid var(--line); }
         .setting code { font-weight: 600; } .setting p { font-size: .86rem; }
         footer { position: sticky; bottom: 0; z-index: 2; background: var(--paper); border-top: 1px solid var(--line); margin: 0 calc(-1 * clamp(.6rem, 1.6vw, 1.5rem)); padding: .6rem clamp(.6rem, 1.6vw, 1.5rem); }
@@ -129,6 +132,7 @@ extension FrontDeskPage {
         #outcome { overflow-wrap: anywhere; }
         .command { display: flex; gap: .6rem; align-items: center; min-width: 0; }
         .command code { padding: .3rem .6rem; background: var(--accent-soft); border-radius: .4rem; min-width: 0; max-height: 4.6rem; overflow-y: auto; }
+        #sheet-command { max-height: none; }
         .command button { min-height: 1.8rem; padding: .15rem .6rem; font-size: .84rem; flex: none; }
         #earlier { max-height: 12rem; overflow-y: auto; } #earlier ol { margin: .3rem 0; padding-left: 1.8rem; }
         .fault { color: var(--error); overflow-wrap: anywhere; } .fault:empty { display: none; }
@@ -146,13 +150,13 @@ extension FrontDeskPage {
           th, td { padding-right: .5rem; }
           .pair { grid-template-columns: minmax(0, 1fr); }
         }
-        @media (min-width: 64rem) and (min-height: 40rem) {
+        @media (min-width: 80rem) and (min-height: 40rem) {
           header { position: sticky; top: 0; z-index: 2; background: var(--paper); }
           html { scroll-padding-top: 9rem; }
         }
         @media (min-width: 100rem) {
           .columns { grid-template-columns: 20rem minmax(0, 1fr); }
-          .desk { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); grid-auto-flow: dense; }
+          .desk { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); grid-auto-flow: dense; align-items: start; }
           #waiting-box, .desk > :nth-last-child(-n + 2) { grid-column: 1 / -1; }
         }
         @media (max-width: 56rem) {
@@ -161,7 +165,7 @@ extension FrontDeskPage {
           .columns { grid-template-columns: minmax(0, 1fr); }
           .pane { padding: 1rem; }
           .setting { grid-template-columns: minmax(0, 1fr) auto; } .setting > div { grid-column: 1 / -1; }
-          .buttons.end { justify-content: flex-start; }
+          .sale .buttons.end { justify-content: flex-start; }
         }
         """
 }

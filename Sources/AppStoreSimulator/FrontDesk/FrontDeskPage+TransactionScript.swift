@@ -59,6 +59,8 @@ extension FrontDeskPage {
         };
 
         const tones = { purchased: "good", expired: "", revoked: "bad", declined: "bad" };
+        const states = ({ state, claims }) => [pill(state, tones[state]), claims.isUpgraded && [" ", pill("upgraded")],
+          claims.inAppOwnershipType === "FAMILY_SHARED" && [" ", pill("shared by the family", "plain")]];
         const priceIn = (claim) => claim.price === undefined ? "–" : money(claim.price / 1000, claim.currency);
         const fold = (id, about, redraw) => make("button", { type: "button", "data-key": "open " + id, "aria-expanded": opened.has(id) ? "true" : "false",
           "aria-label": "Details of " + about, click: () => { if (!opened.delete(id)) opened.add(id); redraw(); } }, opened.has(id) ? "Close" : "Details");
@@ -74,17 +76,16 @@ extension FrontDeskPage {
             const rows = latest.flatMap((sale) => {
               const id = sale.transactionID, claim = sale.claims, offer = segmentKind(claim) === "paid" ? null : kindNames[segmentKind(claim)];
               const row = make("tr", {}, make("th", { scope: "row" }, nameOf(sale.productID), claim.quantity > 1 && " × " + claim.quantity,
-                make("code", {}, id), make("span", { class: "narrow soft" }, sale.purchaseDate && instant(sale.purchaseDate))),
+                make("code", {}, id), make("span", { class: "narrow soft" }, sale.purchaseDate && instant(sale.purchaseDate), " ", states(sale))),
                 make("td", { class: "wide" }, sale.purchaseDate ? when(sale.purchaseDate) : "–"), make("td", { class: "wide" }, sale.expiresDate ? when(sale.expiresDate) : "–"),
                 make("td", { class: "number" }, priceIn(claim), offer && make("span", { class: "soft below" }, offer)),
-                make("td", {}, pill(sale.state, tones[sale.state]), claim.isUpgraded && [" ", pill("upgraded")],
-                  claim.inAppOwnershipType === "FAMILY_SHARED" && [" ", pill("shared by the family", "plain")]),
+                make("td", { class: "wide" }, states(sale)),
                 make("td", { class: "end" }, fold(id, "transaction " + id, drawTransactions)));
               if (!opened.has(id)) return [row];
               return [row, make("tr", { class: "more" }, make("td", { colspan: 6 }, make("div", { class: "buttons" }, sale.signedTransaction && transactionActions(sale)),
                 jwsView("Signed transaction " + id, sale.signedTransaction), jwsView("Signed renewal info " + id, sale.signedRenewalInfo)))];
             });
-            return [table("Transactions, newest first", [["Product"], ["Bought", "wide"], ["Until", "wide"], ["Price", "number"], ["State"], [make("span", { class: "hidden-label" }, "Details"), "end"]], rows),
+            return [table("Transactions, newest first", [["Product"], ["Bought", "wide"], ["Until", "wide"], ["Price", "number"], ["State", "wide"], [make("span", { class: "hidden-label" }, "Details"), "end"]], rows),
               more("transactions", sales.length, drawTransactions)];
           });
         };

@@ -162,7 +162,7 @@ struct FrontDeskTests {
                 ),
             ])
             try await until("the account exists") { try test.store.accounts().contains("anna") }
-            try await test.buy("monthly")
+            try await test.buy("pack")
             try await test.store.advance(to: Fixtures.date("2026-03-10T10:00:00Z"))
             #expect(try await answers == [true])
         }
