@@ -33,6 +33,7 @@ extension FrontDeskPage {
             await live.refresh();
             return true;
           } catch (problem) {
+            if (!(problem instanceof Problem)) throw problem;
             report(explain(problem), plan.command, true);
             return problem;
           } finally {

@@ -48,8 +48,8 @@ extension FrontDeskPage {
         class Problem extends Error {
           constructor(detail, code) { super(detail); this.code = code; }
         }
-        const ask = async (method, path, body) => {
-          const options = { method };
+        const ask = async (method, path, body, signal) => {
+          const options = { method, signal };
           if (body !== undefined) Object.assign(options, { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
           const answer = await fetch(path, options).catch(() => { throw new Problem("The simulator does not answer.", "noAnswer"); });
           const text = await answer.text();
@@ -76,7 +76,7 @@ extension FrontDeskPage {
           tooManyTransactions: "Use an account with at most 10,000 transactions.",
           invalidProduct: "Choose a product of the catalogue that is still sold.",
           notAllowed: "Allow payments for the account.", productUnavailable: "The product was withdrawn. souk store product offer sells it again.",
-          invalidQuantity: "Choose a quantity from 1 to 10, for a consumable only.",
+          invalidQuantity: "Choose a quantity from 1 to 10. Only consumables and non-renewing subscriptions have one.",
           invalidOffer: "Choose an offer of this product.", invalidCode: "Use the identifier of a code offer of the catalogue.",
           ineligibleForOffer: "Choose an account that the offer is for, such as one without a subscription of the group.",
         };

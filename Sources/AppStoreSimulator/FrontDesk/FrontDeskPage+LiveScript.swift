@@ -54,7 +54,7 @@ extension FrontDeskPage {
     /// visible, more seldom while nothing changes, and never more often than a twentieth of the time allows.
     static let liveScript: StaticString = #"""
         const live = {
-          running: null, isStale: false, timer: 0, calm: 0, last: "",
+          running: null, poll: null, isStale: false, timer: 0, calm: 0, last: "",
 
           // Reads everything that the page shows and draws what changed. Calls during a read lead to one more read.
           refresh() {
@@ -76,6 +76,7 @@ extension FrontDeskPage {
               state.isLoaded = true;
               $("connection").textContent = "";
             } catch (problem) {
+              if (!(problem instanceof Problem)) throw problem;
               // A change elsewhere can remove what is being read. The next read has the new state.
               $("connection").textContent = problem.code === "noAnswer" ? "Not connected" : problem.message;
             }
@@ -134,17 +135,23 @@ extension FrontDeskPage {
             this.timer = setTimeout(() => this.refresh(), wait);
           },
 
+          // A browser opens few connections to a server, so a hidden page must not hold one.
           async follow() {
             for (let pause = 1000; ;) {
+              if (document.hidden) await new Promise((done) => document.addEventListener("visibilitychange", done, { once: true }));
               const begin = performance.now();
+              this.poll = new AbortController();
               try {
                 const query = state.clock ? "?" + new URLSearchParams({ after: state.clock.revision, wait: 30 }) : "";
-                const clock = await ask("GET", path("clock") + query), isNews = !state.clock || clock.revision !== state.clock.revision;
+                const clock = await ask("GET", path("clock") + query, undefined, this.poll.signal), isNews = !state.clock || clock.revision !== state.clock.revision;
                 takeClock(clock);
-                if (isNews && !document.hidden) await this.refresh();
+                // The state may have been replaced, and with it the notifications.
+                if (isNews) { forgetNotifications(); await this.refresh(); }
                 // A store that stops answers at once.
                 if (isNews || performance.now() - begin > 1000) { pause = 1000; continue; }
               } catch (problem) {
+                if (!(problem instanceof Problem)) throw problem;
+                if (this.poll.signal.aborted) continue;
                 $("connection").textContent = explain(problem);
               }
               await new Promise((done) => setTimeout(done, pause));
@@ -172,7 +179,11 @@ extension FrontDeskPage {
 
         addEventListener("hashchange", route);
         addEventListener("resize", () => { if (chosen()) drawSubscriptions(); });
-        document.addEventListener("visibilitychange", () => { if (!document.hidden) { live.calm = 0; live.refresh(); } });
+        document.addEventListener("visibilitychange", () => {
+          live.calm = 0;
+          if (!document.hidden) live.refresh();
+          else if (live.poll) live.poll.abort();
+        });
         document.addEventListener("pointerdown", () => { live.calm = 0; });
         route();
         live.follow();

@@ -3,11 +3,12 @@ extension FrontDeskPage {
     static let notificationScript: StaticString = #"""
         // The most notifications that the page reads. Later ones are read on request.
         const notificationLimit = 5000;
-        const reader = { account: "", type: "", limit: notificationLimit, isComplete: true };
+        const reader = { account: "", type: "", limit: notificationLimit, isComplete: true, generation: 0 };
+        const forgetNotifications = () => { reader.generation += 1; state.notifications = []; };
 
         // Reads new notifications, and again those that are not delivered yet.
         const readNotifications = async () => {
-          const { account, type } = reader;
+          const { account, type, generation } = reader;
           const open = state.notifications.find((notification) => notification.due || notification.attempts.some((attempt) => !attempt.result));
           const last = state.notifications[state.notifications.length - 1];
           let after = open ? open.number - 1 : last ? last.number : 0;
@@ -23,7 +24,7 @@ extension FrontDeskPage {
             if (notifications.length < Math.min(1000, room)) { reader.isComplete = true; break; }
             after = notifications[notifications.length - 1].number;
           }
-          if (account === reader.account && type === reader.type) state.notifications = kept;
+          if (generation === reader.generation) state.notifications = kept;
         };
 
         const resultText = (attempt) => attempt.result || "under way";
@@ -70,7 +71,7 @@ extension FrontDeskPage {
 
         const filterNotifications = () => {
           Object.assign(reader, { account: $("notification-account").value, type: $("notification-type").value, limit: notificationLimit });
-          state.notifications = [];
+          forgetNotifications();
           shown.notifications = pageSize;
           live.refresh();
         };

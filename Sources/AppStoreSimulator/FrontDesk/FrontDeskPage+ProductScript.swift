@@ -23,7 +23,7 @@ extension FrontDeskPage {
           return {
             label: "Buy", title: "Buy " + (product.displayName || product.id) + " for " + account, tone: "main",
             fields: [
-              product.kind === "consumable" && { name: "quantity", label: "Quantity", type: "number", min: 1, max: 10, value: 1, required: true },
+              ["consumable", "nonRenewingSubscription"].includes(product.kind) && { name: "quantity", label: "Quantity", type: "number", min: 1, max: 10, value: 1, required: true },
               offers.length > 0 && { name: "offer", label: "Offer", options: [["", "the price of the product"], ...offers] },
               { name: "token", label: "App account token (optional)", pattern: "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", hint: "A UUID that the app gives each customer" },
               { name: "asks", label: "This purchase waits for approval (Ask to Buy)", type: "checkbox" },

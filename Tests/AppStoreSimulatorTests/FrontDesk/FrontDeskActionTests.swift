@@ -1,0 +1,114 @@
+import Foundation
+import HostTestSupport
+import Primitives
+import SimulatorControl
+import StoreModel
+import Testing
+
+@testable import AppStoreSimulator
+
+/// The actions of the front desk for transactions, devices, notifications, offers and the clock, in Chromium.
+@Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"), .serialized)
+struct FrontDeskActionTests {
+    private let firstState = "document.querySelector('#transactions .pill').textContent"
+
+    @Test func `refunds are requested, declined, given and reversed`() async throws {
+        try await TestStore.with { test in
+            let pack = try await test.buy("pack").transactionID
+            func press(_ label: String) -> JSONValue { DeskStep.press("\(label) \(pack)") }
+            let answers = try await test.browse(
+                [DeskStep.transactions(1), DeskStep.click("#transactions tbody button"), press("Request refund")]
+                    + [["select": "#field-reason", "option": "legal"]] + DeskStep.confirm
+                    + [DeskStep.result("is requested"), DeskStep.command, press("Decline refund")]
+                    + [DeskStep.result("is declined"), press("Refund"), DeskStep.fill("#field-percentage", "50")]
+                    + DeskStep.confirm + [DeskStep.result("is refunded"), DeskStep.command]
+                    + [DeskStep.wait("\(firstState) === 'revoked'"), press("Reverse refund")]
+                    + [DeskStep.result("is reversed"), DeskStep.wait("\(firstState) === 'purchased'"), press("Revoke")]
+                    + DeskStep.confirm + [DeskStep.wait("\(firstState) === 'revoked'"), DeskStep.command])
+            #expect(answers[0].stringValue?.hasPrefix("souk store request-refund \(pack) --reason legal --url") == true)
+            #expect(answers[1].stringValue?.hasPrefix("souk store refund \(pack) --percentage 50 --url") == true)
+            #expect(answers[2].stringValue?.hasPrefix("souk store revoke \(pack) --url") == true)
+        }
+    }
+
+    @Test func `a device shows the prices of its storefront and moves between accounts`() async throws {
+        try await TestStore.with { test in
+            try await test.store.createAccount("anna", storefront: "DEU")
+            try await test.store.createAccount("bob")
+            let price: JSONValue = ["text": "#products .price"]
+            let answers = try await test.browse(
+                [
+                    DeskStep.wait("document.querySelector('#products .price') !== null"), price,
+                    ["text": "#products-note"],
+                ]
+                    + [
+                        DeskStep.press("Sign in a new device"), DeskStep.result("is signed in to anna"),
+                        DeskStep.command,
+                    ]
+                    + [DeskStep.wait("document.querySelector('#products-note').hidden"), price]
+                    + [DeskStep.click("#account li button:has-text(\"Switch account\")")] + DeskStep.confirm
+                    + [DeskStep.result("is signed in to bob"), DeskStep.click("#accounts a:has-text(\"bob\")")]
+                    + [DeskStep.wait("document.querySelector('#account-title').textContent === 'bob'")]
+                    + [DeskStep.click("#account li button:has-text(\"Sign out\")")] + DeskStep.confirm
+                    + [DeskStep.result("is signed out"), DeskStep.command])
+            #expect(answers[0] == "$0.99" && answers[3].stringValue?.contains("€") == true, "\(answers)")
+            #expect(answers[1].stringValue?.contains("Sign in a device") == true)
+            #expect(answers[2].stringValue?.hasPrefix("curl -X POST") == true)
+            #expect(answers[4].stringValue?.hasPrefix("souk store device sign-out ") == true)
+            for account: AccountName in ["anna", "bob"] { #expect(try test.store.devices(of: account).isEmpty) }
+        }
+    }
+
+    @Test func `notifications show each attempt and are sent again`() async throws {
+        let receiver = Receiver { _ in 500 }
+        try await TestStore.with(change: { $0.notificationTransport = receiver }) { test in
+            try await test.store.set(.notificationsURL, to: .string(Receiver.url))
+            try await test.buy("pack")
+            await receiver.arrivals(atLeast: 1)
+            receiver.answer { _ in 200 }
+            let pills = "[...document.querySelectorAll('.attempts .pill')].map((pill) => pill.textContent)"
+            let answers = try await test.browse(
+                [DeskStep.click("nav a:has-text(\"Notifications\")"), ["text": "#notifications-note"]]
+                    + [DeskStep.click("#notifications tbody button"), DeskStep.wait("\(pills).length === 1")]
+                    + [DeskStep.answer("\(pills)[0]"), DeskStep.click(".more button:has-text(\"Resend\")")]
+                    + [DeskStep.wait("\(pills).length === 2"), DeskStep.answer("\(pills)[1]"), DeskStep.command]
+                    + [
+                        DeskStep.press("Deliver now"), DeskStep.result("All notifications have arrived"),
+                        DeskStep.command,
+                    ]
+                    + [["select": "#notification-account", "option": "anna"]]
+                    + [DeskStep.wait("document.querySelectorAll('#notifications tbody tr:not(.more)').length === 1")])
+            #expect(answers[0].stringValue?.contains(Receiver.url) == true)
+            #expect(answers[1] != "SUCCESS" && answers[2] == "SUCCESS")
+            #expect(answers[3].stringValue?.hasPrefix("souk store notifications resend ") == true)
+            #expect(answers[4].stringValue?.hasPrefix("souk store notifications deliver --url") == true)
+        }
+    }
+
+    @Test func `an offer code is redeemed, a price agreed to, and the time moved to the renewal`() async throws {
+        try await TestStore.with { test in
+            try await test.store.createAccount("anna")
+            let answers = try await test.browse(
+                [DeskStep.wait("document.querySelector('#products li') !== null"), DeskStep.fill("#code", "spring")]
+                    + [
+                        ["select": "#code-product", "option": "paygo"], DeskStep.press("Redeem"),
+                        DeskStep.transactions(1),
+                    ]
+                    + [
+                        DeskStep.command, DeskStep.press("Increase price of paygo"),
+                        DeskStep.fill("#field-price", "3.99"),
+                    ]
+                    + DeskStep.confirm + [DeskStep.press("Agree to the price paygo"), DeskStep.result("agreed")]
+                    + [DeskStep.press("To the next date"), DeskStep.transactions(2), DeskStep.command]
+                    + [["select": "#rate", "option": "30s"], DeskStep.result("The speed of time is 30s")]
+                    + [
+                        ["text": "#speed"], DeskStep.press("Pause"), DeskStep.result("The time is paused"),
+                        DeskStep.command,
+                    ])
+            #expect(answers[0].stringValue?.hasPrefix("souk store redeem anna spring --product paygo --url") == true)
+            #expect(answers[1].stringValue?.hasPrefix("souk store advance 2026-02-28T") == true, "\(answers[1])")
+            #expect(answers[2] == "86,400 times real time")
+            #expect(answers[3].stringValue?.hasPrefix("souk store clock rate frozen --url") == true)
+        }
+    }
+}
