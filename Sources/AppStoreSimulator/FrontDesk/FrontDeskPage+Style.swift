@@ -74,7 +74,7 @@ extension FrontDeskPage {
 
     static let contentStyle: StaticString = """
 
-        .products { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(21rem, 100%), 1fr)); gap: .7rem; }
+        .products { display: grid; grid-template-columns: repeat(auto-fill, minmax(min(18rem, 100%), 1fr)); gap: .7rem; }
         .products > li { border: 1px solid var(--line); border-radius: .6rem; padding: .8rem .9rem; display: flex; flex-direction: column; gap: .6rem; justify-content: space-between; }
         .products > li.soft { border: 0; padding: 0; }
         .products .soft { font-size: .86rem; }
@@ -148,6 +148,7 @@ extension FrontDeskPage {
         @container (max-width: 40rem) {
           .wide { display: none; } .narrow { display: block; }
           th, td { padding-right: .5rem; }
+          th[scope=row] code.name { font-size: .78rem; }
           .pair { grid-template-columns: minmax(0, 1fr); }
         }
         @media (min-width: 80rem) and (min-height: 40rem) {
@@ -162,6 +163,7 @@ extension FrontDeskPage {
         @media (max-width: 56rem) {
           header { grid-template-columns: minmax(0, 1fr); }
           .clock { justify-content: flex-start; } #next { text-align: start; }
+          nav a { padding-inline: .5rem; font-size: .9rem; }
           .columns { grid-template-columns: minmax(0, 1fr); }
           .pane { padding: 1rem; }
           .setting { grid-template-columns: minmax(0, 1fr) auto; } .setting > div { grid-column: 1 / -1; }
