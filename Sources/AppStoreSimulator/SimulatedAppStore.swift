@@ -37,6 +37,7 @@ public final class SimulatedAppStore: Sendable {
     let faults = Locked(InjectedFaults())
     let catalogues: StorefrontCatalogues
     let senderTask = Locked<Task<Void, Never>?>(nil)
+    let isRunningScenario = Locked(false)
 
     /// Virtual time.
     public var clock: any WallClock { virtualClock }

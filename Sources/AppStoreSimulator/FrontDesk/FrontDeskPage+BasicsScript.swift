@@ -50,7 +50,7 @@ extension FrontDeskPage {
         }
         const ask = async (method, path, body, signal) => {
           const options = { method, signal };
-          if (body !== undefined) Object.assign(options, { headers: { "Content-Type": "application/json" }, body: JSON.stringify(body) });
+          if (body !== undefined) Object.assign(options, { headers: { "Content-Type": "application/json" }, body: typeof body === "string" ? body : JSON.stringify(body) });
           const answer = await fetch(path, options).catch(() => { throw new Problem("The simulator does not answer.", "noAnswer"); });
           const text = await answer.text();
           let value = null;

@@ -163,7 +163,7 @@ extension FrontDeskPage {
         const route = () => {
           const hash = location.hash.slice(1), found = /^\/account\/(.+)$/.exec(hash);
           if (hash === "main") return;
-          state.view = ["families", "notifications", "settings"].find((view) => hash === "/" + view) || "accounts";
+          state.view = ["families", "notifications", "scenarios", "settings"].find((view) => hash === "/" + view) || "accounts";
           document.querySelectorAll("[data-panel]").forEach((panel) => { panel.hidden = panel.dataset.panel !== state.view; });
           document.querySelectorAll("[data-view]").forEach((link) => {
             if (link.dataset.view === state.view) link.setAttribute("aria-current", "page");

@@ -107,6 +107,9 @@ extension FrontDeskPage {
         .pair > :first-child pre { max-height: 14rem; }
         .caption { font-size: .8rem; color: var(--soft); margin-bottom: .2rem; overflow-wrap: anywhere; }
         pre { margin: 0; padding: .7rem .9rem; background: var(--paper); border: 1px solid var(--line); border-radius: .55rem; overflow: auto; max-height: 26rem; font-size: .8rem; line-height: 1.5; white-space: pre-wrap; overflow-wrap: anywhere; }
+        .steps { padding-left: 0; list-style: none; } .steps li { margin: .35rem 0; }
+        .difference { margin: .5rem 0 .9rem 1rem; }
+        .difference .expected { color: var(--error); } .difference .actual { color: var(--good); }
         summary { cursor: pointer; font-size: .88rem; color: var(--soft); width: fit-content; }
         #subscriptions { display: grid; gap: 1.2rem; grid-template-columns: minmax(0, 1fr); }
         .timeline { display: block; overflow: visible; }

@@ -92,6 +92,25 @@ extension FrontDeskPage {
         """
     }
 
+    /// The form that runs a scenario, and its results.
+    var scenariosView: HTML {
+        """
+        <div class="view" data-panel="scenarios" hidden>
+        <section class="card pane" aria-labelledby="scenarios-title">
+        <h2 id="scenarios-title">Scenarios</h2>
+        <p class="soft">A scenario runs in a store of its own. The accounts of this store stay as they are. If the file \
+        names a catalogue by its path, the catalogue of this store is used.</p>
+        <form id="run-scenario" class="inline" aria-label="Run a scenario">
+        <label for="scenario-file">Scenario file</label>
+        <input id="scenario-file" type="file" accept=".json,application/json" required>
+        <button type="submit" class="main">Run</button>
+        </form>
+        <div id="scenario-report" tabindex="-1"></div>
+        </section>
+        </div>
+        """
+    }
+
     /// The settings, each with a form.
     var settingsView: HTML {
         """

@@ -23,7 +23,7 @@ struct FrontDeskPage: Sendable {
             scripts: [
                 Self.basicsScript, Self.actionScript, Self.documentScript, Self.accountScript, Self.productScript,
                 Self.transactionScript, Self.timelineScript, Self.subscriptionScript, Self.familyScript,
-                Self.notificationScript, Self.settingScript, Self.clockScript, Self.liveScript,
+                Self.notificationScript, Self.scenarioScript, Self.settingScript, Self.clockScript, Self.liveScript,
             ])
         page.asksItsServer = true
         return page
@@ -38,6 +38,7 @@ struct FrontDeskPage: Sendable {
         <nav aria-label="Views">
         <a href="#/accounts" data-view="accounts">Accounts</a><a href="#/families" data-view="families">Families</a>\
         <a href="#/notifications" data-view="notifications">Notifications</a>\
+        <a href="#/scenarios" data-view="scenarios">Scenarios</a>\
         <a href="#/settings" data-view="settings">Settings</a>
         <span id="connection" class="warn" role="status"></span>
         </nav>
@@ -47,6 +48,7 @@ struct FrontDeskPage: Sendable {
         \(accountsView)
         \(familiesView)
         \(notificationsView)
+        \(scenariosView)
         \(settingsView)
         </main>
         <footer>

@@ -9,6 +9,8 @@ struct ScenarioReader {
 
     let file: String
     let folder: String
+    /// The catalogue of a scenario that names a file; `nil` means the content of that file.
+    var defaultCatalogue: Catalogue? = nil
 
     /// The default start of a scenario: 2026-01-01T00:00:00Z.
     private static let start = Date(timeIntervalSince1970: 1_767_225_600)
@@ -79,6 +81,7 @@ struct ScenarioReader {
     private func catalogue(_ place: JSONPlace) throws -> Catalogue {
         let (bytes, name, prefix): ([UInt8], String, String)
         if let path = place.value.stringValue {
+            if let defaultCatalogue { return defaultCatalogue }
             name = path.hasPrefix("/") || folder.isEmpty ? path : folder + "/" + path
             bytes = try ScenarioFile.read(name, limit: CatalogueReader.byteLimit, for: file, at: place.pointer)
             prefix = ""

@@ -196,5 +196,5 @@ enum ScenarioWords {
 
 extension Endpoint<StoreHandler> {
     /// Whether it changes something, which makes it an action of scenarios.
-    var isAction: Bool { method != .get && tag != .documents }
+    var isAction: Bool { method != .get && tag != .documents && id != "runScenario" }
 }

@@ -117,4 +117,40 @@ struct FrontDeskActionTests {
             #expect(answers[3].stringValue?.hasPrefix("souk store clock rate frozen --url") == true)
         }
     }
+
+    @Test func `a scenario file runs in a store of its own, and its first difference is open`() async throws {
+        try await TestStore.with { test in
+            func run(_ scenario: String) -> [JSONValue] {
+                let file = "new File([\(JSONValue.string(scenario).text())], 'my life.json')"
+                return [
+                    DeskStep.answer(
+                        """
+                        (() => { const box = new DataTransfer(); box.items.add(\(file));
+                        document.querySelector('#scenario-file').files = box.files; return box.files.length; })()
+                        """), DeskStep.click("#run-scenario button"),
+                ]
+            }
+            let head = #"{"name":"<b>A</b>","catalogue":"shop.storekit","seed":9007199254740993,"steps":["#
+            let buys = #"{"createAccount":"anna"},{"buy":{"account":"anna","productID":"coins"},"as":"it"},"#
+            let answers = try await test.browse(
+                run(head + buys + #"{"expect":{"account":"anna","entitlements":[]}}]}"#)
+                    + [DeskStep.result("as"), DeskStep.command, ["text": "#scenario-report h3"]]
+                    + [DeskStep.answer("document.querySelectorAll('#scenario-report li').length")]
+                    + run(head + buys + #"{"expect":{"account":"anna","entitlements":["vip"]},"note":"never"}]}"#)
+                    + [
+                        DeskStep.result("differs"),
+                        DeskStep.answer("document.querySelector('#scenario-report details').open"),
+                        ["text": "#scenario-report details"],
+                        DeskStep.answer("document.querySelectorAll('#scenario-report b').length"),
+                    ]
+                    + run(#"{"name":"x"}"#) + [DeskStep.result("is no scenario"), ["text": "#outcome"]],
+                at: "#/scenarios", refusals: 1)
+            #expect(answers[1] == "souk scenario run 'my life.json'")
+            #expect(answers[2].stringValue?.contains("<b>A</b>") == true && answers[3] == 3)
+            #expect(answers[5] == true && answers[7] == 0)
+            #expect(answers[6].stringValue?.contains("(never)") == true, "\(answers[6])")
+            #expect(answers[9].stringValue?.contains("/catalogue") == true, "\(answers[9])")
+            #expect(try test.store.accounts().isEmpty)
+        }
+    }
 }

@@ -37,6 +37,12 @@ extension StoreEndpoints {
             try await call.store.importState(state.value)
             return Nothing()
         },
+        on(
+            .post, "/control/v1/scenarios/run", "runScenario", "Run a scenario in a store of its own",
+            taking: ScenarioDocument.self, limit: ScenarioReader.byteLimit, refusals: [.invalidValue, .notNow]
+        ) { call, scenario in
+            try await call.store.run(scenario: scenario.value)
+        },
     ]
 
     private static func setting(_ call: StoreCall) throws -> StoreSetting {
