@@ -35,12 +35,17 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Returns products as the catalogue's storefront sells them now, in the order of the catalogue.
+    /// Returns products as a storefront sells them now, in the order of the catalogue.
     ///
-    /// - Parameter ids: The ids of the products; none means all products.
+    /// - Parameters:
+    ///   - ids: The ids of the products; none means all products.
+    ///   - storefront: The country as an ISO 3166-1 alpha-3 code; `nil` means the catalogue's.
     /// - Returns: The products, and the ids that are unknown.
-    /// - Throws: `SQLError` if the database cannot be read.
-    public func products(_ ids: [ProductID]) throws -> ProductAnswer { try answer(ids, in: catalogues.home) }
+    /// - Throws: `SimulatorError` (`unknownStorefront`), and `SQLError` if the database cannot be read.
+    public func products(_ ids: [ProductID], storefront: String? = nil) throws -> ProductAnswer {
+        if let storefront { try Storefronts.check(storefront) }
+        return try answer(ids, in: catalogues[storefront])
+    }
 
     /// Returns products as the storefront of a device sells them now.
     ///

@@ -101,6 +101,11 @@ struct StoreRoutesTests {
             #expect(accounts.accounts.map(\.name) == ["Anna B/ä"])
             let account = "/control/v1/accounts/Anna%20B%2F%C3%A4"
             let products = try await client.ask(.get, "/control/v1/products", as: ProductAnswer.self)
+            let abroad = try await client.ask(.get, "/control/v1/products?storefront=DEU", as: ProductAnswer.self)
+            #expect(abroad.products.map(\.id) == products.products.map(\.id))
+            #expect(abroad.products.allSatisfy { $0.price.currency == "EUR" })
+            let unknown = try await client.ask(.get, "/control/v1/products?storefront=XXX")
+            #expect(unknown.status == 422 && unknown.json["code"] == "unknownStorefront")
             #expect(products.products.count == 11)
             let bought = try await client.ask(
                 .post, account + "/buy", #"{"productID":"weekly"}"#, as: StoreControlWire.Transaction.self)

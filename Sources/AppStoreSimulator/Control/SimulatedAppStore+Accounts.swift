@@ -203,10 +203,17 @@ extension SimulatedAppStore {
 extension StoreControlWire.AccountChange {
     /// Throws `unknownStorefront`.
     fileprivate func check() throws {
-        guard let storefront, Storefronts.storefront(storefront) == nil else { return }
+        if let storefront { try Storefronts.check(storefront) }
+    }
+}
+
+extension Storefronts {
+    /// Throws `unknownStorefront` for an unknown country.
+    static func check(_ country: String) throws {
+        guard storefront(country) == nil else { return }
         throw SimulatorError(
             .unknownStorefront,
-            "The store does not know the country \(storefront); give one like USA or DEU (ISO 3166-1 alpha-3).")
+            "The store does not know the country \(country); give one like USA or DEU (ISO 3166-1 alpha-3).")
     }
 }
 

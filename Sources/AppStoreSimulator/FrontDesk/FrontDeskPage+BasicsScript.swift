@@ -7,7 +7,7 @@ extension FrontDeskPage {
         // The values that the page shows, as the store last returned them.
         const state = {
           accounts: [], families: [], devices: [], products: [], transactions: [], subscriptions: [], orders: [],
-          notifications: [], settings: {}, account: null, view: "accounts", clock: null, productsNote: "", isLoaded: false,
+          notifications: [], settings: {}, account: null, view: "accounts", clock: null, isLoaded: false,
         };
 
         const svgTags = ["svg", "g", "rect", "text", "line", "path", "defs", "pattern", "circle"];

@@ -91,26 +91,11 @@ extension FrontDeskPage {
             const account = chosen();
             if (!account) { Object.assign(state, { devices: [], transactions: [], subscriptions: [], orders: [], products: [] }); return; }
             const { name } = account, orders = path("orders") + "?" + new URLSearchParams({ account: name });
-            const [{ devices }, { transactions }, { subscriptions }, { orders: waiting }] = await Promise.all([
-              ask("GET", accountAt(name, "devices")), ask("GET", accountAt(name, "transactions")), ask("GET", accountAt(name, "subscriptions")), ask("GET", orders)]);
-            const products = await this.readProducts(account, devices[0]);
+            const shelf = path("products") + "?" + new URLSearchParams({ storefront: account.storefront });
+            const [{ devices }, { transactions }, { subscriptions }, { orders: waiting }, { products }] = await Promise.all([
+              ask("GET", accountAt(name, "devices")), ask("GET", accountAt(name, "transactions")), ask("GET", accountAt(name, "subscriptions")), ask("GET", orders), ask("GET", shelf)]);
             if (state.account !== name) { this.isStale = true; return; }
             Object.assign(state, { devices, subscriptions, orders: waiting, products, transactions: transactions.map((sale) => ({ ...sale, claims: claims(sale.signedTransaction) })) });
-          },
-
-          // Only a device sees the prices of its storefront.
-          async readProducts(account, device) {
-            state.productsNote = "";
-            if (device) {
-              try {
-                return (await ask("GET", "/store/v1/devices/" + encodeURIComponent(device.deviceID) + "/products")).products;
-              } catch (problem) {
-                state.productsNote = "The app's request for products fails: " + explain(problem) + " These are the products of the catalogue.";
-              }
-            } else if (account.storefront !== state.settings.storefront) {
-              state.productsNote = "These are the prices of the catalogue. Sign in a device to see those of the storefront " + account.storefront + ".";
-            }
-            return (await ask("GET", path("products"))).products;
           },
 
           draw() {

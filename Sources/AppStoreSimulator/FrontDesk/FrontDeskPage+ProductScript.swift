@@ -57,8 +57,6 @@ extension FrontDeskPage {
         const drawProducts = () => {
           const account = chosen();
           if (!account) return;
-          $("products-note").textContent = state.productsNote;
-          $("products-note").hidden = !state.productsNote;
           draw($("products"), [state.products, account.name], () => state.products.length === 0
             ? make("li", { class: "soft" }, "The catalogue has no products. Start souk simulate with --catalog.")
             : state.products.map((product) => {

@@ -29,7 +29,6 @@ extension FrontDeskPage {
         </section>
         <section class="card pane" aria-labelledby="products-title">
         <h3 id="products-title">Products</h3>
-        <p id="products-note" class="soft"></p>
         <ul id="products" class="products"></ul>
         <form id="redeem" class="inline" aria-label="Redeem an offer code">
         <label for="code">Offer code</label>

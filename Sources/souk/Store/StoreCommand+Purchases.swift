@@ -13,8 +13,16 @@ extension StoreCommand {
     }
 
     static let products = [
-        action("products", "List the products") { client, _ in
-            try await client.ask(.get, "/products", as: ProductAnswer.self, StoreText.table)
+        action(
+            "products", "List the products",
+            options: [
+                .init(
+                    name: "storefront", value: "COUNTRY",
+                    help: "with the prices of this country, such as DEU; the catalogue's by default")
+            ]
+        ) { client, arguments in
+            let path = StorePath("/products", query: [("storefront", arguments.text("storefront"))])
+            return try await client.ask(.get, path, as: ProductAnswer.self, StoreText.table)
         },
         action("product withdraw PRODUCT", "Stop selling a product; its subscriptions end with their period") {
             client, arguments in

@@ -31,30 +31,26 @@ struct FrontDeskActionTests {
         }
     }
 
-    @Test func `a device shows the prices of its storefront and moves between accounts`() async throws {
+    @Test func `prices are those of the account's storefront, and a device moves between accounts`() async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna", storefront: "DEU")
             try await test.store.createAccount("bob")
             let price: JSONValue = ["text": "#products .price"]
             let answers = try await test.browse(
-                [
-                    DeskStep.wait("document.querySelector('#products .price') !== null"), price,
-                    ["text": "#products-note"],
-                ]
+                [DeskStep.wait("document.querySelector('#products .price') !== null"), price]
                     + [
                         DeskStep.press("Sign in a new device"), DeskStep.result("is signed in to anna"),
                         DeskStep.command,
                     ]
-                    + [DeskStep.wait("document.querySelector('#products-note').hidden"), price]
                     + [DeskStep.click("#account li button:has-text(\"Switch account\")")] + DeskStep.confirm
                     + [DeskStep.result("is signed in to bob"), DeskStep.click("#accounts a:has-text(\"bob\")")]
                     + [DeskStep.wait("document.querySelector('#account-title').textContent === 'bob'")]
+                    + [DeskStep.wait("document.querySelector('#products .price').textContent === '$0.99'")]
                     + [DeskStep.click("#account li button:has-text(\"Sign out\")")] + DeskStep.confirm
                     + [DeskStep.result("is signed out"), DeskStep.command])
-            #expect(answers[0] == "$0.99" && answers[3].stringValue?.contains("€") == true, "\(answers)")
-            #expect(answers[1].stringValue?.contains("Sign in a device") == true)
-            #expect(answers[2].stringValue?.hasPrefix("curl -X POST") == true)
-            #expect(answers[4].stringValue?.hasPrefix("souk store device sign-out ") == true)
+            #expect(answers[0].stringValue?.contains("€") == true, "\(answers)")
+            #expect(answers[1].stringValue?.hasPrefix("curl -X POST") == true)
+            #expect(answers[2].stringValue?.hasPrefix("souk store device sign-out ") == true)
             for account: AccountName in ["anna", "bob"] { #expect(try test.store.devices(of: account).isEmpty) }
         }
     }

@@ -7,6 +7,8 @@ extension StoreEndpoints {
     private static let devicePath = "/store/v1/devices/{device}"
     private static let productIDs = OpenAPIDocument.Parameter(
         "id", in: .query, .product, "only these products; all by default", repeats: true)
+    private static let storefront = OpenAPIDocument.Parameter(
+        "storefront", in: .query, .storefront, "the country whose prices are returned; the catalogue's by default")
     private static let wait = OpenAPIDocument.Parameter(
         "wait", in: .query, .number(0...3600), "the seconds to wait for a change, at most 30")
 
@@ -126,8 +128,11 @@ extension StoreEndpoints {
     ]
 
     static let catalogue: [Endpoint<StoreHandler>] = [
-        on(.get, "/control/v1/products", "products", "Get the products on sale", parameters: [productIDs]) { call in
-            try call.store.products(call.productIDs)
+        on(
+            .get, "/control/v1/products", "products", "Get the products on sale",
+            parameters: [productIDs, storefront], refusals: [.unknownStorefront]
+        ) { call in
+            try call.store.products(call.productIDs, storefront: call.query["storefront"])
         },
         on(
             .post, "/control/v1/products/{product}/price-increase", "increasePrice",
