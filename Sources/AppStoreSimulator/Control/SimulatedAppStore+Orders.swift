@@ -17,7 +17,8 @@ extension SimulatedAppStore {
     /// - Throws: `SimulatorError` (`unknownDevice`), or the `StoreFailure` that the settings inject.
     public func add(_ payment: Payment, from id: DeviceID) async throws {
         try await applyInjectedFaults(to: .purchase)
-        try await recordEvent({ try $0.existingDevice(id).account }) { [offers, base = configuration.baseClock] event in
+        try await recordEvent({ try $0.existingDevice(id).account }) {
+            [offerVerifier, base = configuration.baseClock] event in
             if let answer = try event.db.answer(to: payment.id, of: event.account.id) {
                 return try event.repeatAnswer(answer.update, to: id)
             }
