@@ -130,9 +130,9 @@ struct FrontDeskActionTests {
             let buys = #"{"createAccount":"anna"},{"buy":{"account":"anna","productID":"coins"},"as":"it"},"#
             let answers = try await test.browse(
                 run(head + buys + #"{"expect":{"account":"anna","entitlements":[]}}]}"#)
-                    + [DeskStep.result("as"), DeskStep.command, ["text": "#scenario-report h3"]]
+                    + [DeskStep.result("expected results"), DeskStep.command, ["text": "#scenario-report h3"]]
                     + [DeskStep.answer("document.querySelectorAll('#scenario-report li').length")]
-                    + run(head + buys + #"{"expect":{"account":"anna","entitlements":["vip"]},"note":"never"}]}"#)
+                    + run(head + buys + #"{"expect":{"account":"anna","entitlements":[{"productID":"vip"}]},"note":"never"}]}"#)
                     + [
                         DeskStep.result("differs"),
                         DeskStep.answer("document.querySelector('#scenario-report details').open"),
