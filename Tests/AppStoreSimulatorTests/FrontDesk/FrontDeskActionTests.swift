@@ -127,12 +127,13 @@ struct FrontDeskActionTests {
                 ]
             }
             let head = #"{"name":"<b>A</b>","catalogue":"shop.storekit","seed":9007199254740993,"steps":["#
+            let vip = #"{"expect":{"account":"anna","entitlements":[{"productID":"vip"}]},"note":"never"}]}"#
             let buys = #"{"createAccount":"anna"},{"buy":{"account":"anna","productID":"coins"},"as":"it"},"#
             let answers = try await test.browse(
                 run(head + buys + #"{"expect":{"account":"anna","entitlements":[]}}]}"#)
                     + [DeskStep.result("expected results"), DeskStep.command, ["text": "#scenario-report h3"]]
                     + [DeskStep.answer("document.querySelectorAll('#scenario-report li').length")]
-                    + run(head + buys + #"{"expect":{"account":"anna","entitlements":[{"productID":"vip"}]},"note":"never"}]}"#)
+                    + run(head + buys + vip)
                     + [
                         DeskStep.result("differs"),
                         DeskStep.answer("document.querySelector('#scenario-report details').open"),
