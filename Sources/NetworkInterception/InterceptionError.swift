@@ -3,7 +3,7 @@ import Primitives
 
 /// An error of this module. It compares by `code` and contains no header values and no bodies.
 ///
-/// The failure of a request is in its record, and is thrown as the transport threw it.
+/// A failed request throws its transport's error, unchanged; the record of the request has it too.
 public struct InterceptionError: Error, Equatable, Sendable {
     /// The kind of error. It is open, so that a floret can define its own kinds.
     public typealias Code = OpenEnum<InterceptionError>
@@ -36,7 +36,7 @@ extension InterceptionError: CustomStringConvertible, LocalizedError {
 }
 
 extension InterceptionError.Code {
-    /// The floret does not have this action of a screen.
+    /// The floret's screen has no such action.
     public static var unknownAction: Self { Self(rawValue: "unknownAction") }
     /// A setting does not accept the value.
     public static var invalidSetting: Self { Self(rawValue: "invalidSetting") }

@@ -9,7 +9,7 @@ struct RenewalExtensionOrder: Sendable, Hashable {
     /// The developer's identifier of the request.
     let request: String
 
-    static let longestRequest = 128
+    static let longestIdentifier = 128
 
     init(_ request: AppStoreServerAPI.ExtendRenewalDateRequest) throws(AppStoreServerAPI.ErrorCode) {
         try self.init(request.extendByDays, request.extendReasonCode, request.requestIdentifier)
@@ -27,7 +27,7 @@ struct RenewalExtensionOrder: Sendable, Hashable {
 
     /// Returns an identifier of 1 to 128 characters. Throws `invalidRequestIdentifier`.
     static func identifier(_ text: String?) throws(AppStoreServerAPI.ErrorCode) -> String {
-        guard let text, !text.isEmpty, text.count <= longestRequest, text.utf8.count <= 4 * longestRequest else {
+        guard let text, !text.isEmpty, text.count <= longestIdentifier, text.utf8.count <= 4 * longestIdentifier else {
             throw .invalidRequestIdentifier
         }
         return text

@@ -105,8 +105,8 @@ extension Refusal {
         HTTPProblem(
             status: 429, code: "rate_limited", title: "Too many requests",
             detail: """
-                Too many different answers are kept for keys of this customer. Repeat the request without an \
-                Idempotency-Key, or tomorrow.
+                Too many different answers are stored for this customer's idempotency keys. Repeat the request \
+                tomorrow, or without an Idempotency-Key.
                 """), headers: ["Retry-After": "3600"])
 
     static let idempotencyInProgress = Refusal(
@@ -140,7 +140,10 @@ extension Refusal {
         }
         if let error = error as? SQLError, error.code == .outcomeUnknown {
             return unavailable(
-                "The connection to the ledger was lost at the end: the request may have been done. Send it again."
+                """
+                The connection to the ledger was lost during the commit: the request may have been executed. Send it \
+                again.
+                """
             )
         }
         if let error = error as? SQLError, error.code == .invalidValue {

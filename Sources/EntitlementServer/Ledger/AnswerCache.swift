@@ -88,7 +88,7 @@ extension AnswerCache.Shard {
         if let place = table.place(of: key, hash), let cached = table[place] {
             guard cached.isOlder(than: answer) else { return true }
             guard removals == ticket.removals else {
-                // The customer may have been erased and returned with a smaller revision. Only the database has the
+                // An erased customer may have returned with a smaller revision. Only the database has the
                 // current answer.
                 remove(at: place)
                 removals += 1

@@ -170,7 +170,7 @@ extension LedgerTransaction {
 }
 
 extension PresentedFact {
-    /// The token that locks a web payment, because the purchase of a payment is read first and written later. It is no
+    /// The token that locks a web payment while its purchase is looked up and then written. It is no
     /// customer's token, because no customer name contains U+0000.
     fileprivate var webPayment: UUID? {
         guard case .transaction(let fact) = content, fact.source == .web else { return nil }
@@ -181,9 +181,9 @@ extension PresentedFact {
 /// The rows that a transaction has locked.
 struct LockedRows {
     var tokens: Set<UUID> = []
-    /// Tokens without a customer, an alias or a waiting purchase.
+    /// Inserted tokens that still have no customer or alias.
     var newTokens: Set<UUID> = []
-    /// Tokens that a purchase waits for now.
+    /// Tokens that now have a waiting purchase.
     var usedTokens: Set<UUID> = []
     var purchases: Set<TransactionID> = []
     var customers: Set<CustomerID> = []

@@ -2,8 +2,7 @@ import HTTPCore
 import Primitives
 
 extension Redaction {
-    /// Returns the record without its secrets. As in HAR, text bodies are already decoded, although the headers still
-    /// name their encoding. Other bodies have the encoding that their headers name.
+    /// Returns the record without its secrets. Its text bodies come decoded, as in HAR, although the headers still name their encoding. Other bodies have the encoding that their headers name.
     package func redactedAsDecoded(_ record: Record) -> Record {
         var record = record
         let signed = SignedText.found(in: record, self)

@@ -101,8 +101,7 @@ extension SQLiteFile {
         try connection.runInternal("VACUUM")
     }
 
-    /// Rewrites a database that `lockDatabase` returned, and locks it again. No transaction can be open meanwhile, so throws
-    /// `SQLError` with `busy` if another program has written. Returns the error if the database cannot be rewritten.
+    /// Rewrites a database that `lockDatabase` returned, and locks it again. It must be unlocked meanwhile: throws `SQLError` with `busy` if another program wrote then. Returns the error if the database cannot be rewritten.
     private func compact(locked connection: SQLiteConnection) throws -> SQLError? {
         let before = try connection.dataVersion()
         connection.endQuietly()
@@ -141,7 +140,7 @@ extension SQLiteFile {
         try Self.move(incoming, to: target)
     }
 
-    /// Locks a database until the connection is closed. Copies its log into the file before, which needs exclusive access.
+    /// Locks a database until the connection is closed. First copies its log into the file, which needs exclusive access.
     /// Returns `nil` if there is no database, or none that can be opened.
     private func lockDatabase(_ path: String) throws -> SQLiteConnection? {
         guard access(path, F_OK) == 0 else { return nil }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A feature and the time in which a customer may use it, without the purchase that gives it.
+/// A feature and the time in which a customer may use it, but not the purchase behind it.
 public struct Feature: Hashable, Sendable {
     /// The name of the feature.
     public var name: String
@@ -35,7 +35,7 @@ public struct Feature: Hashable, Sendable {
 
 /// The features that a customer may use, from all sources. Equality ignores their order.
 public struct Features: Equatable, Sendable {
-    /// The features, without duplicates, in the order in which they were added.
+    /// The features, in the order in which they were added.
     public let features: [Feature]
 
     /// Creates a collection of features. Duplicates are removed.

@@ -40,7 +40,7 @@ extension MockFloret {
         guard let folder, let response = redacted.response else { return }
         let request = redacted.designatedRequest
         let name = MockFolder.name(for: request, configuration.matching)
-        let earlier = folder.count(in: name)
+        let earlier = folder.lastNumber(in: name)
         let number = state.withLock { state in
             let number = max(earlier, state.numbers[name] ?? 0) + 1
             state.numbers[name] = number

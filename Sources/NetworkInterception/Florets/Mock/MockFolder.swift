@@ -9,7 +9,7 @@ struct MockFolder: Sendable {
 
     let path: String
 
-    /// Reads all exchanges, by folder and file name, including those that Cauli recorded.
+    /// Reads all exchanges in the order of their paths, then those that Cauli recorded.
     ///
     /// Throws `InterceptionError.storageFailed` if the folder cannot be read, and `invalidFile` if a file is malformed,
     /// with its path and the location of the error.
@@ -74,8 +74,8 @@ struct MockFolder: Sendable {
         return try recording(file)
     }
 
-    /// The number of responses to a request that were recorded earlier.
-    func count(in folder: String) -> Int {
+    /// The number of the last recorded response to a request, or 0.
+    func lastNumber(in folder: String) -> Int {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: "\(path)/\(folder)")) ?? []
         return names.compactMap { $0.hasSuffix(".json") ? Int($0.dropLast(".json".count)) : nil }.max() ?? 0
     }
