@@ -132,7 +132,7 @@ extension HTML {
     /// The syntactic position of an interpolation.
     fileprivate enum Place {
         case text, tag, doubleQuoted, singleQuoted
-        /// Between the name of a script or style element and its closing tag.
+        /// In a script or style element, including its opening tag.
         case script, style
 
         var permitsText: Bool { self == .text || self == .doubleQuoted || self == .singleQuoted }

@@ -23,7 +23,7 @@ struct SignedText: Sendable, Hashable {
 
     /// The common names of the root certificates of `souk simulate`.
     static let simulatorRoots: Set<String> = ["Souk Test Root CA"]
-    /// The greatest number that is decoded in one message.
+    /// The greatest number of JWS decoded in one message.
     private static let countLimit = 32
     /// The greatest length of a part that is decoded, in bytes of base64.
     private static let partLimit = 128 << 10
@@ -32,7 +32,7 @@ struct SignedText: Sendable, Hashable {
 }
 
 extension SignedText {
-    /// The JWS in the bodies of a record that is not redacted.
+    /// The JWS in the bodies of a record before redaction.
     static func found(in record: Record, _ redaction: Redaction) -> [SignedText] {
         found(in: record.designatedRequest.body.buffered ?? [], .request, redaction)
             + found(in: record.response?.body.buffered ?? [], .response, redaction)

@@ -28,7 +28,7 @@ extension PaidFeatures {
     /// Joins features with subscriptions, by the table in Documentation/RemotePlugin.md.
     ///
     /// Start dates are not compared with the clock of the device, because the backend lists only features that have
-    /// started. A subscription in an unknown state still has a valid end date.
+    /// started. A subscription in an unknown state counts by its dates.
     init(joining rows: [FeatureInternal], with subscriptions: SubscriptionChain) {
         self.init(
             features: rows.map { row in

@@ -61,7 +61,7 @@ public struct PaidFeatures: Equatable, Sendable {
         PaidFeatures(features: features + other.features)
     }
 
-    /// The same features as last known ones, for a source that cannot be reached now.
+    /// The features, marked as last known, for a source that cannot be reached now.
     public var asLastKnown: PaidFeatures {
         PaidFeatures(
             features: features.map { feature in
