@@ -89,8 +89,8 @@ struct OpenFile: Sendable {
         content.withLock { $0.log.close() }
     }
 
-    /// Throws `storageFailed` if the database, its log or the log's index is no longer at its path. Otherwise writes would be lost, and a
-    /// new connection would open another file.
+    /// Throws `storageFailed` if the database, its log or the log's index is no longer at its path. Otherwise writes
+    /// would be lost, and a new connection would open another file.
     func checkPaths() throws(SQLError) {
         guard Status(of: path)?.identity == database else { throw lost("The database \(path)") }
         let present = Status(of: logPath)?.identity

@@ -252,6 +252,33 @@ import Testing
         await database.close()
     }
 
+    /// The write is the first to notice: it reads truncated pages, and its error must name the cause.
+    @Test(arguments: ["", "-wal"], [0, 1, 8192])
+    func `a write into a truncated file fails with the truncation as its cause`(
+        _ suffix: String, kept: UInt64
+    ) async throws {
+        let database = try SQLiteDatabase(path: folder.file())
+        @Sendable func fill(_ connection: any SQLConnection) throws {
+            for _ in 0..<100 {
+                try connection.execute("INSERT INTO t VALUES (?1)", [.text(String(repeating: "x", count: 1000))])
+            }
+        }
+        try await database.write { try $0.execute("CREATE TABLE t (v TEXT)") }
+        try await database.write(fill)
+        _ = try await database.removeDeleted()
+        try await database.write(fill)
+        let handle = try FileHandle(forWritingTo: URL(fileURLWithPath: folder.file() + suffix))
+        try handle.truncate(atOffset: kept)
+        try handle.close()
+        await #expect(throws: SQLError(.storageFailed, "")) {
+            try await database.write { connection in
+                _ = try connection.query("SELECT sum(length(v)) FROM t")
+                try connection.execute("INSERT INTO t VALUES ('a')")
+            }
+        }
+        await database.close()
+    }
+
     /// A truncation between two checks: the next frames of the log follow it, and its size is as before.
     @Test(arguments: [0, 40_000, -1000, -5000])
     func `a log that was cut during a commit, or filled with zeros, is noticed, and nothing is acknowledged`(
