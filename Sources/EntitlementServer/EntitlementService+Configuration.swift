@@ -116,7 +116,13 @@ extension EntitlementService {
         public var eventRetention: TimeInterval = 30 * 86400
         /// The number of seconds without an event after which a stream sends a comment, so that clients do not consider
         /// the connection broken.
-        public var eventSilence: TimeInterval = 15
+        public var eventKeepAliveInterval: TimeInterval = 15
+        /// The former name of `eventKeepAliveInterval`.
+        @available(*, deprecated, renamed: "eventKeepAliveInterval")
+        public var eventSilence: TimeInterval {
+            get { eventKeepAliveInterval }
+            set { eventKeepAliveInterval = newValue }
+        }
         /// Receives a record of each request that was refused or failed, and of all with ``logsEveryRequest``. Called
         /// on any thread.
         public var log: @Sendable (RequestRecord) -> Void = { _ in }

@@ -283,7 +283,8 @@ public final class EntitlementService: HTTPHandler {
         let showcase = ShowcaseRoute(
             pricePoints: Dictionary(
                 uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, $0.pricePoints) }))
-        let events = EventsRoute(ledger: ledger, changes: parts.changes, silence: configuration.eventSilence)
+        let events = EventsRoute(
+            ledger: ledger, changes: parts.changes, keepAliveInterval: configuration.eventKeepAliveInterval)
         let deliveries = DeliveriesRoutes(
             ledger: ledger, changes: parts.changes, idempotent: idempotent, realClock: configuration.realClock)
         let signing = SigningKeysRoute(signer: parts.signer)

@@ -41,7 +41,7 @@ struct CommitMark: Sendable {
             statement: try Self.statement(
                 """
                 INSERT INTO commit_mark (id, is_settled) VALUES (?1, TRUE)
-                ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING NOT is_settled AS is_left
+                ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING NOT is_settled AS is_pending
                 """), values: [.blob(id)], isPrepared: false)
     }
 

@@ -185,7 +185,7 @@ final class PostgresWriters: Sendable {
                     beginCheck + [
                         try mark.check(), PostgresQuery(statement: commit, values: [], isPrepared: false),
                     ], endsWithCommit: true)
-                if let isCommitted: Int64 = try answers[beginCheck.count].rows.first?["is_left"] {
+                if let isCommitted: Int64 = try answers[beginCheck.count].rows.first?["is_pending"] {
                     return isCommitted == 1
                 }
                 return nil

@@ -62,13 +62,13 @@ public final class ScriptedReceiptValidator: ReceiptValidator {
         calls.record(.validate(transactions.map(\.id), customer))
         let (judge, clock) = state.withLock { ($0.judge, $0.clock) }
         var validation = try await judge(transactions, customer)
-        validation.saidAt = validation.saidAt ?? clock?.now()
+        validation.serverTime = validation.serverTime ?? clock?.now()
         return validation
     }
 
     public func answer(about customer: CustomerID) async throws -> CustomerAnswer {
         let answer = try await self.customer(customer)
-        return CustomerAnswer(customer: answer, saidAt: state.withLock { $0.clock }?.now())
+        return CustomerAnswer(customer: answer, serverTime: state.withLock { $0.clock }?.now())
     }
 
     public func customer(_ customer: CustomerID) async throws -> Customer {

@@ -37,11 +37,11 @@ enum Souk {
         signal(SIGXFSZ, SIG_IGN)
         Terminal.occupyClosedStreams()
         let status: ExitStatus
-        do throws(Misuse) {
+        do throws(UsageError) {
             status = await run(try TypedArguments.read(CommandLine.argc, CommandLine.unsafeArgv))
         } catch {
             Terminal.note("souk: \(error.sentence)")
-            status = .misuse
+            status = .usageError
         }
         if status == .closedPipe {
             signal(SIGPIPE, SIG_DFL)
@@ -59,11 +59,11 @@ enum Souk {
             } catch {
                 status = try explain(error, asJSON: typed.contains("--json"))
             }
-            return status == .success && Terminal.hasLostNotes ? .misuse : status
+            return status == .success && Terminal.hasLostNotes ? .usageError : status
         } catch {
             guard !error.isClosedPipe else { return .closedPipe }
             Terminal.note("souk: \(error.sentence)")
-            return .misuse
+            return .usageError
         }
     }
 
@@ -78,10 +78,10 @@ enum Souk {
         switch try table.topic(typed) {
         case .overview:
             try Terminal.print(.lines(table.overview))
-            return typed.isEmpty ? .misuse : .success
+            return typed.isEmpty ? .usageError : .success
         case .group(let name, let group):
             try Terminal.print(.lines(table.help(on: name, group)))
-            return typed.count == 1 ? .misuse : .success
+            return typed.count == 1 ? .usageError : .success
         case .command(let command, let rest):
             if rest.prefix(while: { $0 != "--" }).contains(where: CommandTable.isHelp) {
                 try Terminal.print(.lines(command.help))
@@ -95,15 +95,15 @@ enum Souk {
     private static func explain(_ error: any Error, asJSON: Bool) throws(OutputFailure) -> ExitStatus {
         switch error {
         case let failure as OutputFailure: throw failure
-        case let misuse as Misuse:
-            Terminal.note("souk: \(misuse.sentence)")
-            return .misuse
+        case let error as UsageError:
+            Terminal.note("souk: \(error.sentence)")
+            return .usageError
         case let error as SignedDataError where error.code == .storageFailed:
             Terminal.note("souk: \(error.reason)")
-            return .misuse
+            return .usageError
         case let error as SQLError where [.storageFull, .storageFailed, .readOnly].contains(error.code):
             Terminal.note("souk: \(error.description)")
-            return .misuse
+            return .usageError
         default:
             let sentence = (error as? Failure)?.sentence ?? "\(error)"
             Terminal.note("souk: \(sentence)")

@@ -259,7 +259,7 @@ struct StoreRoutesTests {
         let base = ManualClock()
         let link = SwitchedTransport()
         let test = try await TestStore.open(rate: .real, in: folder, base: base)
-        let followed = FollowedClock(url: "http://store.test/control/v1", transport: link, base: base)
+        let followed = SimulatorClock(url: "http://store.test/control/v1", transport: link, base: base)
         await #expect(throws: StoreFailure.self) { try await followed.start() }
         link.handler.withLock { $0 = test.store.handler }
         try await followed.start()
@@ -293,7 +293,7 @@ struct StoreRoutesTests {
     }
 
     @Test func `the error names a clock that cannot be reached`() async throws {
-        let followed = FollowedClock(url: "http://store.test/", transport: SwitchedTransport(), base: ManualClock())
+        let followed = SimulatorClock(url: "http://store.test/", transport: SwitchedTransport(), base: ManualClock())
         let failure = await #expect(throws: StoreFailure.self) { try await followed.start() }
         #expect(failure?.code == .unreachable)
         #expect(failure?.reason.contains("http://store.test/control/v1/clock") == true)

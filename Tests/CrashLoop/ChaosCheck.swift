@@ -35,7 +35,7 @@ struct ChaosCheck: Sendable {
 
     /// Checks that the file is intact and its state follows from its facts and claims.
     private func checkFile() async throws {
-        let clock = FollowedClock(url: settings.store, transport: network)
+        let clock = SimulatorClock(url: settings.store, transport: network)
         try await clock.start()
         let database = try SQLiteDatabase(path: chaos.server.database)
         let answer = try database.read { try $0.query("PRAGMA integrity_check", []).map { try $0[0] as String } }

@@ -45,7 +45,7 @@ struct ClockTests {
         let handler = AnyHTTPHandler { _ in
             .ready(HTTPResponse(status: status, body: .bytes(Array(body.utf8))))
         }
-        let clock = FollowedClock(
+        let clock = SimulatorClock(
             url: "http://store.test/", transport: InProcessTransport(handler), base: ManualClock(Self.start))
         let failure = await #expect(throws: StoreFailure.self) { try await clock.start() }
         #expect(failure?.code == .unreachable)

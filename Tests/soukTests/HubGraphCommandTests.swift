@@ -55,7 +55,7 @@ import Testing
         #expect(outcome.output.isEmpty)
     }
 
-    @Test func `an unknown format is misuse and names the formats`() async throws {
+    @Test func `an unknown format is a usage error and names the formats`() async throws {
         let outcome = try await SoukExecutable.run(["hub", "graph", "--format", "png"] + files)
         #expect(outcome.status == 2)
         #expect(outcome.errors == "souk: --format is one of mermaid, dot, svg, asyncapi, html, not \"png\"\n")
@@ -70,7 +70,9 @@ import Testing
         (#"{"name": "A\nB"}"#, "bad.json /name: "),
         (#"{"name": "A", "publish": {"events": ["x\ny"]}}"#, "bad.json /publish/events/0: "),
     ])
-    func `a file that is no policy is misuse and is named with the place`(text: String, place: String) async throws {
+    func `a file that is no policy is a usage error and is named with the place`(text: String, place: String)
+        async throws
+    {
         let bad = try folder.write("bad.json", text)
         let outcome = try await SoukExecutable.run(["hub", "graph", "--format", "dot"] + files + [bad])
         #expect(outcome.status == 2)

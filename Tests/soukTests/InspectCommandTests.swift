@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: ["/nowhere.sqlite", TestFiles.darkroom])
-    func `what is no file of records is misuse and names the file`(path: String) async throws {
+    func `what is no file of records is a usage error and names the file`(path: String) async throws {
         let outcome = try await SoukExecutable.run(["inspect", "--records", path])
         #expect(outcome.status == 2)
         #expect(outcome.errors.contains(path) && outcome.errors.split(separator: "\n").count == 1)

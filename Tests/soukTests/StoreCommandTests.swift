@@ -287,9 +287,9 @@ import Testing
             #expect(try await store(service, ["notifications", "resend", "x"]).status == 1)
             #expect(await service.stop() == 0)
         }
-        let misuse = try await SoukExecutable.run([
+        let result = try await SoukExecutable.run([
             "simulate", "--catalog", TestFiles.darkroom, "--notifications-url", "ftp://127.0.0.1",
         ])
-        #expect(misuse.status == 2 && misuse.errors.contains("notificationsURL"), "\(misuse.errors)")
+        #expect(result.status == 2 && result.errors.contains("notificationsURL"), "\(result.errors)")
     }
 }

@@ -122,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: ["", "ftp://h", "file:///x", "localhost:8080", "127.0.0.1:80"])
-    func `what is neither a URL of HTTP nor a file is misuse at once`(_ place: String) async throws {
+    func `what is neither a URL of HTTP nor a file is a usage error at once`(_ place: String) async throws {
         let outcome = try await SoukExecutable.run(["wait", place, "--timeout", "1h"])
         #expect(outcome.status == 2 && outcome.errors.contains("http://127.0.0.1:8080"), "\(outcome.errors)")
     }
@@ -139,14 +139,14 @@ import Testing
     }
 
     @Test(arguments: ["hello\n", "{}\n", #"{"listening": "ftp://x"}"# + "\n"])
-    func `a first line that names no service is misuse`(_ line: String) async throws {
+    func `a first line that names no service is a usage error`(_ line: String) async throws {
         let folder = try TemporaryFolder()
         let outcome = try await SoukExecutable.run(["wait", try folder.write("line", line)])
         #expect(outcome.status == 2, "\(outcome.errors)")
         #expect(outcome.errors.split(separator: "\n").count == 1 && outcome.output.isEmpty)
     }
 
-    @Test func `a time that is none is misuse`() async throws {
+    @Test func `an invalid time is a usage error`() async throws {
         let outcome = try await SoukExecutable.run(["wait", "http://127.0.0.1:1", "--timeout", "soon"])
         #expect(outcome.status == 2 && outcome.errors.contains("a duration is written"))
     }

@@ -15,7 +15,7 @@ final class ServerAuthenticator: Sendable {
     private let budgets = Locked(HourlyBudgets())
 
     /// The maximum length of a cached token. Longer ones are verified each time.
-    private static let rememberedLength = 2048
+    private static let longestCachedToken = 2048
 
     /// Throws `SignedDataError` if the file of the key has no key.
     init(_ summary: SimulatedAppStore.Summary, clock: any WallClock) throws {
@@ -38,7 +38,7 @@ final class ServerAuthenticator: Sendable {
         let now = clock.now()
         if let known = accepted.withLock({ $0.value(for: token) }), known.contains(now) { return }
         let until = try verifier.verify(token, at: now)
-        guard token.utf8.count <= Self.rememberedLength else { return }
+        guard token.utf8.count <= Self.longestCachedToken else { return }
         accepted.withLock { $0.insert(now..<until, for: token) }
     }
 

@@ -18,7 +18,7 @@ struct StoreSigner: Sendable {
         case renewalInfo(RenewalInfo, since: Date, appTransactionID: String, DeviceBinding?)
     }
 
-    private static let rememberedDocuments = 4096
+    private static let cacheCapacity = 4096
 
     init(chain: SigningChain, bundleID: BundleID, catalogue: Catalogue) {
         signer = JWSSigner(chain)
@@ -127,7 +127,7 @@ struct StoreSigner: Sendable {
         let text = try sign()
         guard !isFresh else { return text }
         return signed.withLock { signed in
-            if signed.count >= Self.rememberedDocuments { signed.removeAll() }
+            if signed.count >= Self.cacheCapacity { signed.removeAll() }
             if let first = signed[document] { return first }
             signed[document] = text
             return text

@@ -21,22 +21,23 @@ final class EventStream: Sendable {
     private let ledger: Ledger
     private let changes: ChangeSignal
     private let ledgerID: LedgerID
-    private let silence: TimeInterval
+    private let keepAliveInterval: TimeInterval
     private let authorization: Authorization
     private let state: Locked<State>
 
     /// - Parameters:
     ///   - sequence: The last event that the listener saw; `nil` starts with new events.
-    ///   - silence: The number of seconds without events after which a comment is sent.
+    ///   - keepAliveInterval: The number of seconds without events after which a comment is sent.
     ///   - authorization: The authorization of the listener. The stream ends with it.
     init(
-        ledger: Ledger, changes: ChangeSignal, ledgerID: LedgerID, after sequence: Int64?, silence: TimeInterval,
+        ledger: Ledger, changes: ChangeSignal, ledgerID: LedgerID, after sequence: Int64?,
+        keepAliveInterval: TimeInterval,
         for authorization: Authorization
     ) throws {
         self.ledger = ledger
         self.changes = changes
         self.ledgerID = ledgerID
-        self.silence = silence
+        self.keepAliveInterval = keepAliveInterval
         self.authorization = authorization
         let span = try ledger.span(of: ledgerID)
         var greeting = "retry: 2000\n\n"
@@ -67,7 +68,7 @@ final class EventStream: Sendable {
                 checked = changes.now
             }
             if let page { return encode(page) }
-            let remaining = silence - start.duration(to: changes.now) / .seconds(1)
+            let remaining = keepAliveInterval - start.duration(to: changes.now) / .seconds(1)
             if remaining <= 0 { return Array(":\n\n".utf8) }
             if await changes.wait(for: listening, upTo: min(Authorization.recheck, remaining)) == .ended {
                 let last = try self.page()

@@ -8,7 +8,7 @@ struct EventsRoute: Sendable {
     let ledger: Ledger
     let changes: ChangeSignal
     /// The number of seconds without events after which a comment is sent.
-    let silence: TimeInterval
+    let keepAliveInterval: TimeInterval
 
     var endpoints: [Endpoint<ServerHandler>] {
         [
@@ -28,7 +28,8 @@ struct EventsRoute: Sendable {
             return sequence
         }
         let stream = try EventStream(
-            ledger: ledger, changes: changes, ledgerID: context.ledgerID, after: seen, silence: silence,
+            ledger: ledger, changes: changes, ledgerID: context.ledgerID, after: seen,
+            keepAliveInterval: keepAliveInterval,
             for: context.authorization)
         return .ready(
             HTTPResponse(

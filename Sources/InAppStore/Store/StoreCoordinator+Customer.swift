@@ -2,7 +2,7 @@ import StoreModel
 
 /// Login and logout.
 extension StoreCoordinator {
-    private static let rememberedTokens = 100
+    private static let tokenLimit = 100
 
     /// Logs a customer in: removes the former customer's data from this device, and requests the access. If the server
     /// is unreachable, throws after the customer has changed.
@@ -56,7 +56,7 @@ extension StoreCoordinator {
         let token = owner.customer.appAccountToken
         guard !owner.isAnonymous, tokensOfThisDevice.last != token else { return }
         tokensOfThisDevice.removeAll { $0 == token }
-        tokensOfThisDevice = (tokensOfThisDevice + [token]).suffix(Self.rememberedTokens)
+        tokensOfThisDevice = (tokensOfThisDevice + [token]).suffix(Self.tokenLimit)
         do {
             try records.set(tokensOfThisDevice: tokensOfThisDevice)
         } catch {

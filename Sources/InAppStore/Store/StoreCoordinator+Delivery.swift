@@ -14,7 +14,7 @@ extension StoreCoordinator {
                 let own = Self.transactions(transactions, of: customer, tokensOfThisDevice: tokens)
                 return (own, own.isEmpty ? nil : try await validator.validate(own, for: customer))
             } record: { (_, answer: TransactionValidation?) in
-                answer.map { CustomerAnswer(customer: $0.customer, saidAt: $0.saidAt) }
+                answer.map { CustomerAnswer(customer: $0.customer, serverTime: $0.serverTime) }
             }
             if let answer {
                 let rejected = answer.rejected.filter { !$0.retryable && own.indices.contains($0.index) }

@@ -34,13 +34,13 @@ struct DeviceTime: Sendable, Equatable, Codable {
     /// Takes the time from an answer of the server, which takes precedence over the clock. Returns whether the clock is
     /// found to be ahead for the first time.
     ///
-    /// The current time is in `saidAt`, if the server sends it. `asOf` is the time of the data. An unchanged answer
+    /// The current time is in `serverTime`, if the server sends it. `asOf` is the time of the data. An unchanged answer
     /// (HTTP 304) has the `asOf` of the earlier one, so it proves only that `validUntil` has not come.
     mutating func learn(_ answer: CustomerAnswer, after before: Customer?) -> Bool {
         let leadBefore = lead
         let (asOf, validUntil) = (answer.customer.asOf, answer.customer.validUntil)
-        if let saidAt = answer.saidAt {
-            latest = max(saidAt, asOf)
+        if let serverTime = answer.serverTime {
+            latest = max(serverTime, asOf)
             let ahead = reading.timeIntervalSince(latest)
             lead = ahead > Self.tolerance ? ahead : nil
         } else if asOf != before?.asOf || validUntil.map({ $0 <= latest }) ?? false {

@@ -40,7 +40,7 @@ final class InspectorFeed: Sendable {
         case events([Event], Position)
         /// The events after the position are no longer available, so the page must reload everything.
         case lost(Position)
-        case silence
+        case timedOut
         case closed
     }
 
@@ -107,8 +107,8 @@ final class InspectorFeed: Sendable {
         changeSignal.finish()
     }
 
-    /// Returns the events after `position`, and waits for them until `silence` returns.
-    func events(after position: Position, silence: @escaping @Sendable () async -> Void) async -> Outcome {
+    /// Returns the events after `position`, and waits for them until `timeout` returns.
+    func events(after position: Position, timeout: @escaping @Sendable () async -> Void) async -> Outcome {
         while true {
             // Subscribes before it reads, so that no event is lost in between.
             let arrivals = changeSignal.stream(keeping: 1)
@@ -119,14 +119,14 @@ final class InspectorFeed: Sendable {
                     return !Task.isCancelled
                 }
                 group.addTask {
-                    await silence()
+                    await timeout()
                     return false
                 }
                 defer { group.cancelAll() }
                 return await group.next() ?? false
             }
             if Task.isCancelled { return .closed }
-            guard hasChanged else { return .silence }
+            guard hasChanged else { return .timedOut }
         }
     }
 

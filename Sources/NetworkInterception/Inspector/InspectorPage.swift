@@ -29,7 +29,7 @@ public final class InspectorPage: HTTPHandler {
         /// sent. Redacted headers are left out, so use a transport that adds the credentials again.
         public var transport: (any HTTPTransport)?
         /// The time without events after which an open page receives a keep-alive message.
-        public var silence: Duration = .seconds(15)
+        public var keepAliveInterval: Duration = .seconds(15)
         /// The least number of missed events that a page can receive when it reconnects. The greatest number is twice
         /// that.
         package var eventLimit = 4096

@@ -138,7 +138,7 @@ public struct Redaction: Sendable {
     }
 
     /// Whether a part of `text` was redacted.
-    public static func marks(_ text: String) -> Bool {
+    public static func isRedacted(_ text: String) -> Bool {
         text.contains(SensitiveHeaders.replacement) || text.contains(SecretScanner.replacementInQuery)
             || text.contains("//\(SecretScanner.replacementOfUser)@")
     }

@@ -107,16 +107,16 @@ public final class EntitlementServiceClient: ReceiptValidator {
     ) async throws -> TransactionValidation {
         var validation: TransactionValidation?
         for batch in TransactionBatch.batches(of: transactions) {
-            let (answer, saidAt) = try await present(batch, of: customer)
+            let (answer, serverTime) = try await present(batch, of: customer)
             let rejected = answer.rejected.map { batch.placed($0, amongTransactions: transactions.count) }
             validation = TransactionValidation(
                 customer: answer.customer,
                 acknowledged: (validation?.acknowledged ?? []).union(answer.acknowledgedTransactionIDs),
-                rejected: (validation?.rejected ?? []) + rejected, saidAt: saidAt)
+                rejected: (validation?.rejected ?? []) + rejected, serverTime: serverTime)
         }
         if let validation { return validation }
         let answer = try await answer(about: customer)
-        return TransactionValidation(customer: answer.customer, acknowledged: [], saidAt: answer.saidAt)
+        return TransactionValidation(customer: answer.customer, acknowledged: [], serverTime: answer.serverTime)
     }
 
     /// Returns the entitlements of a customer. If nothing changed since the last answer, the response has no body.
@@ -149,26 +149,26 @@ public final class EntitlementServiceClient: ReceiptValidator {
             guard let known else {
                 throw PurchaseError(.protocolError, "The server responded 304 to a request without If-None-Match.")
             }
-            return CustomerAnswer(customer: known.customer, saidAt: answer.saidAt)
+            return CustomerAnswer(customer: known.customer, serverTime: answer.serverTime)
         }
         let fresh = try answer.decoded(Customer.self)
         let etag = answer.headers["ETag"]
         answers.withLock { $0[customer] = etag.map { (customer: fresh, etag: $0) } }
-        return CustomerAnswer(customer: fresh, saidAt: answer.saidAt)
+        return CustomerAnswer(customer: fresh, serverTime: answer.serverTime)
     }
 
     private func present(
         _ batch: TransactionBatch, of customer: CustomerID
-    ) async throws -> (PostTransactionsAnswer, saidAt: Date?) {
+    ) async throws -> (PostTransactionsAnswer, serverTime: Date?) {
         do {
             let answer = try await post(batch.request, to: "/transactions", of: customer)
-            return (try answer.decoded(PostTransactionsAnswer.self), answer.saidAt)
+            return (try answer.decoded(PostTransactionsAnswer.self), answer.serverTime)
         } catch let error as PurchaseError {
             guard let rejection = batch.rejection(from: error) else { throw error }
             let answer = try await answer(about: customer)
             let all = PostTransactionsAnswer(
                 customer: answer.customer, acknowledgedTransactionIDs: [], rejected: [rejection])
-            return (all, answer.saidAt)
+            return (all, answer.serverTime)
         }
     }
 

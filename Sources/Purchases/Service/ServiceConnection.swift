@@ -139,7 +139,7 @@ extension HTTPRequest {
 extension ServiceConnection.Answer {
     /// The server's time of the answer, to the second: its `Date` (RFC 9110 section 6.6.1). `nil` for an answer from a
     /// cache. For a signed answer, the signed date, or `nil` if the two dates differ.
-    var saidAt: Date? {
+    var serverTime: Date? {
         guard headers["Age"] == nil, let seconds = headers["Date"].flatMap(HTTPDate.seconds) else { return nil }
         let date = Date(timeIntervalSince1970: TimeInterval(seconds))
         guard isVerified else { return date }

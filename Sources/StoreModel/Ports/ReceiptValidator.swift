@@ -18,7 +18,7 @@ public protocol ReceiptValidator: Sendable {
     /// - Throws: An error if there is no authoritative answer.
     func customer(_ customer: CustomerID) async throws -> Customer
     /// Returns the entitlements of a customer, with the time at the server. A device whose clock is wrong uses this
-    /// time. Implement it if the service reports its time; by default `saidAt` is `nil`.
+    /// time. Implement it if the service reports its time; by default `serverTime` is `nil`.
     ///
     /// - Parameter customer: The customer.
     /// - Returns: The entitlements and the time.
@@ -30,7 +30,7 @@ extension ReceiptValidator {
     /// Returns the entitlements of a customer, without the time at the server.
     ///
     /// - Parameter customer: The customer.
-    /// - Returns: The entitlements, with `saidAt` as `nil`.
+    /// - Returns: The entitlements, with `serverTime` as `nil`.
     /// - Throws: An error if there is no authoritative answer.
     public func answer(about customer: CustomerID) async throws -> CustomerAnswer {
         CustomerAnswer(customer: try await self.customer(customer))
@@ -43,17 +43,32 @@ public struct CustomerAnswer: Sendable, Equatable {
     public var customer: Customer
     /// The time at the server when it answered, or `nil` if it did not report it. The time can be much later than the
     /// `asOf` of a cached answer.
-    public var saidAt: Date?
+    public var serverTime: Date?
 
     /// Creates an answer.
     ///
     /// - Parameters:
     ///   - customer: The entitlements of the customer.
-    ///   - saidAt: The time at the server when it answered, or `nil` if it did not report it.
-    public init(customer: Customer, saidAt: Date? = nil) {
+    ///   - serverTime: The time at the server when it answered, or `nil` if it did not report it.
+    public init(customer: Customer, serverTime: Date? = nil) {
         self.customer = customer
-        self.saidAt = saidAt
+        self.serverTime = serverTime
     }
+
+    /// The former name of `serverTime`.
+    @available(*, deprecated, renamed: "serverTime")
+    public var saidAt: Date? {
+        get { serverTime }
+        set { serverTime = newValue }
+    }
+
+    /// The initializer with the former name of `serverTime`.
+    ///
+    /// - Parameters:
+    ///   - customer: The entitlements of the customer.
+    ///   - saidAt: The `serverTime`.
+    @available(*, deprecated, renamed: "init(customer:serverTime:)")
+    public init(customer: Customer, saidAt: Date?) { self.init(customer: customer, serverTime: saidAt) }
 }
 
 /// The answer of the service to presented transactions.
@@ -65,7 +80,7 @@ public struct TransactionValidation: Sendable, Equatable {
     /// The transactions that the service did not accept.
     public var rejected: [RejectedTransaction]
     /// The time at the server when it answered, as in ``CustomerAnswer``.
-    public var saidAt: Date?
+    public var serverTime: Date?
 
     /// Creates a validation.
     ///
@@ -73,14 +88,35 @@ public struct TransactionValidation: Sendable, Equatable {
     ///   - customer: The entitlements of the customer.
     ///   - acknowledged: The transactions that the service stored.
     ///   - rejected: The transactions that the service did not accept.
-    ///   - saidAt: The time at the server when it answered, as in ``CustomerAnswer``.
+    ///   - serverTime: The time at the server when it answered, as in ``CustomerAnswer``.
     public init(
         customer: Customer, acknowledged: Set<TransactionID>, rejected: [RejectedTransaction] = [],
-        saidAt: Date? = nil
+        serverTime: Date? = nil
     ) {
         self.customer = customer
         self.acknowledged = acknowledged
         self.rejected = rejected
-        self.saidAt = saidAt
+        self.serverTime = serverTime
+    }
+
+    /// The former name of `serverTime`.
+    @available(*, deprecated, renamed: "serverTime")
+    public var saidAt: Date? {
+        get { serverTime }
+        set { serverTime = newValue }
+    }
+
+    /// The initializer with the former name of `serverTime`.
+    ///
+    /// - Parameters:
+    ///   - customer: The entitlements of the customer.
+    ///   - acknowledged: The transactions that the service stored.
+    ///   - rejected: The transactions that the service did not accept.
+    ///   - saidAt: The `serverTime`.
+    @available(*, deprecated, renamed: "init(customer:acknowledged:rejected:serverTime:)")
+    public init(
+        customer: Customer, acknowledged: Set<TransactionID>, rejected: [RejectedTransaction] = [], saidAt: Date?
+    ) {
+        self.init(customer: customer, acknowledged: acknowledged, rejected: rejected, serverTime: saidAt)
     }
 }

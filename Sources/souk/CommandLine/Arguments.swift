@@ -10,7 +10,7 @@ struct Arguments: Sendable {
     private let switches: Set<String>
     private let command: Command
 
-    /// Throws `Misuse` for an option the command does not have, a missing value or too many operands.
+    /// Throws `UsageError` for an option the command does not have, a missing value or too many operands.
     init(_ typed: [String], for command: Command) throws {
         var operands: [String] = []
         var values: [String: [String]] = [:]
@@ -34,26 +34,26 @@ struct Arguments: Sendable {
                 throw Self.unknownOption("--\(name)", of: command)
             }
             guard let valueName = option.value else {
-                guard parts.count == 1 else { throw Misuse("--\(name) takes no value") }
+                guard parts.count == 1 else { throw UsageError("--\(name) takes no value") }
                 switches.insert(name)
                 continue
             }
             guard let value = parts.count == 2 ? String(parts[1]) : rest.popFirst() else {
-                throw Misuse("--\(name) needs a value: --\(name) \(valueName)")
+                throw UsageError("--\(name) needs a value: --\(name) \(valueName)")
             }
-            guard option.repeats || values[name] == nil else { throw Misuse("--\(name) is given twice") }
+            guard option.repeats || values[name] == nil else { throw UsageError("--\(name) is given twice") }
             values[name, default: []].append(value)
         }
         let takesMany = command.operands.contains { $0.contains("…") }
         guard takesMany || operands.count <= command.operands.count else {
-            throw Misuse("\(command.name) does not take \(operands[command.operands.count].quoted)")
+            throw UsageError("\(command.name) does not take \(operands[command.operands.count].quoted)")
         }
         let needed = command.operands.prefix { !$0.hasPrefix("[") }
         guard operands.count >= needed.count else {
-            throw Misuse("\(command.name) needs \(needed[operands.count]); see \(command.name) --help")
+            throw UsageError("\(command.name) needs \(needed[operands.count]); see \(command.name) --help")
         }
         guard operands.count(where: { $0 == "-" }) <= 1 else {
-            throw Misuse("- is standard input, which can be read once only")
+            throw UsageError("- is standard input, which can be read once only")
         }
         self.operands = operands
         self.values = values
@@ -61,11 +61,11 @@ struct Arguments: Sendable {
         self.command = command
     }
 
-    private static func unknownOption(_ word: String, of command: Command) -> Misuse {
+    private static func unknownOption(_ word: String, of command: Command) -> UsageError {
         let names = command.options.filter { !$0.isHidden }.map(\.name) + ["help"]
         let near = Suggestion.nearest(to: String(word.drop { $0 == "-" }), among: names).map { "--\($0)" }
         let suggestion = Suggestion.sentence(naming: near).map { ". \($0)" } ?? "; see \(command.name) --help"
-        return Misuse("\(command.name) has no option \(word)\(suggestion)")
+        return UsageError("\(command.name) has no option \(word)\(suggestion)")
     }
 
     private init(_ other: Arguments, values: [String: [String]]) {
@@ -85,13 +85,13 @@ struct Arguments: Sendable {
         Arguments(self, values: values.merging(others) { _, other in other })
     }
 
-    /// The value of an option that takes one of several words. Throws `Misuse` with all of them for any other value.
+    /// The value of an option that takes one of several words. Throws `UsageError` with all of them for any other value.
     func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws -> Choice?
     where Choice.RawValue == String {
         guard let text = text(name) else { return nil }
         if let choice = Choice(rawValue: text) { return choice }
         let names = Choice.allCases.map(\.rawValue)
-        throw Misuse(
+        throw UsageError(
             "--\(name) is \(names.dropLast().joined(separator: ", ")) or \(names.last ?? ""), not \(text.quoted)")
     }
 
@@ -102,13 +102,13 @@ struct Arguments: Sendable {
     func required(_ name: String) throws -> String {
         if let text = text(name) { return text }
         let value = command.options.first { $0.name == name }?.value.map { " \($0)" } ?? ""
-        throw Misuse("\(command.name) needs --\(name)\(value)")
+        throw UsageError("\(command.name) needs --\(name)\(value)")
     }
 
     func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let text = text(name) else { return nil }
         guard let value = Int(text), range.contains(value) else {
-            throw Misuse(
+            throw UsageError(
                 "--\(name) is a whole number from \(range.lowerBound) to \(range.upperBound), not \(text.quoted)")
         }
         return value
@@ -117,7 +117,7 @@ struct Arguments: Sendable {
     func time(_ name: String) throws -> Date? {
         guard let text = text(name) else { return nil }
         guard let date = RFC3339.date(from: text) else {
-            throw Misuse("--\(name) is a time such as 2026-11-20T14:40:00Z, not \(text.quoted)")
+            throw UsageError("--\(name) is a time such as 2026-11-20T14:40:00Z, not \(text.quoted)")
         }
         return date
     }
@@ -129,15 +129,15 @@ struct Arguments: Sendable {
 
     static func identifier<ID: Identifier>(_ text: String, called what: String) throws -> ID {
         guard let value = ID(rawValue: text) else {
-            throw Misuse("\(what) should have \(ID.rule)")
+            throw UsageError("\(what) should have \(ID.rule)")
         }
         return value
     }
 
-    /// Parses a duration: `90s`, `15m`, `6h`, `40d`, `1y`, or one ISO 8601 component such as `P1M`. Throws `Misuse`.
+    /// Parses a duration: `90s`, `15m`, `6h`, `40d`, `1y`, or one ISO 8601 component such as `P1M`. Throws `UsageError`.
     static func period(_ text: String) throws -> SubscriptionPeriod {
         guard let period = SubscriptionPeriod(duration: text) else {
-            throw Misuse("a duration is written 90s, 15m, 6h, 40d, 1y or P1M, not \(text.quoted)")
+            throw UsageError("a duration is written 90s, 15m, 6h, 40d, 1y or P1M, not \(text.quoted)")
         }
         return period
     }

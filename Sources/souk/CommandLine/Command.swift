@@ -75,18 +75,18 @@ struct Command: Sendable {
     }
 }
 
-/// The exit status of a command: 0 success, 1 failure, 2 misuse or output that cannot be written.
+/// The exit status of a command: 0 success, 1 failure, 2 usageError or output that cannot be written.
 enum ExitStatus: Int32, Sendable {
     case success = 0
     case failure = 1
-    case misuse = 2
+    case usageError = 2
     /// The reader of standard output closed it. The process ends as by SIGPIPE; shells report 128 plus the signal's
     /// number.
     case closedPipe = 141
 }
 
 /// An error in the command line, with one sentence that says what to do. The exit status is 2.
-struct Misuse: Error {
+struct UsageError: Error {
     let sentence: String
     init(_ sentence: String) { self.sentence = sentence }
 }

@@ -15,7 +15,7 @@ struct CommandTable {
 
     static func isHelp(_ word: String) -> Bool { word == "--help" || word == "-h" }
 
-    /// Looks up words. Throws `Misuse` when there is no such command, with a suggestion if a name is similar.
+    /// Looks up words. Throws `UsageError` when there is no such command, with a suggestion if a name is similar.
     func topic(_ words: [String]) throws -> Topic {
         guard let first = words.first, !Self.isHelp(first) else { return .overview }
         if let general = commands.first(where: { words.starts(with: $0.words) }) {
@@ -27,24 +27,25 @@ struct CommandTable {
         guard words.count > 1, !Self.isHelp(words[1]) else { return .group(first, group) }
         let names = group.map { $0.words[1] }
         let suggestion = Suggestion.sentence(for: words[1], among: names).map { ". \($0)" } ?? ""
-        throw Misuse("\(first) has no command \(words[1].quoted); it has \(names.joined(separator: ", "))\(suggestion)")
+        throw UsageError(
+            "\(first) has no command \(words[1].quoted); it has \(names.joined(separator: ", "))\(suggestion)")
     }
 
-    private func unknown(_ word: String) -> Misuse {
+    private func unknown(_ word: String) -> UsageError {
         guard !notImplemented.contains(word) else {
-            return Misuse("\(word) is not implemented; souk --help lists the commands")
+            return UsageError("\(word) is not implemented; souk --help lists the commands")
         }
         let grouped = commands.filter { $0.words.count > 1 && $0.words.last == word }
         let suggestion =
             grouped.isEmpty
             ? Suggestion.sentence(for: word, among: commands.map { $0.words[0] } + ["help", "--help", "--version"])
             : Suggestion.sentence(naming: grouped.map { $0.words.joined(separator: " ") })
-        return Misuse("there is no command \(word.quoted)\(suggestion.map { ". \($0)" } ?? "; see souk --help")")
+        return UsageError("there is no command \(word.quoted)\(suggestion.map { ". \($0)" } ?? "; see souk --help")")
     }
 
     // MARK: - Help
 
-    /// The text of `souk help WORDS`, the same as that of `souk WORDS --help`. Throws `Misuse` as `topic` does.
+    /// The text of `souk help WORDS`, the same as that of `souk WORDS --help`. Throws `UsageError` as `topic` does.
     func help(on words: [String]) throws -> String {
         let words = words.filter { !Self.isHelp($0) }
         switch try words == ["help"] ? .overview : topic(words) {
@@ -70,7 +71,7 @@ struct CommandTable {
 }
 
 extension Command {
-    /// Returns the help text, or the list of the actions that begin with `rest`. Throws `Misuse` when no action does.
+    /// Returns the help text, or the list of the actions that begin with `rest`. Throws `UsageError` when no action does.
     fileprivate func help(on rest: [String]) throws -> String {
         guard !rest.isEmpty else { return help }
         let group = actions.filter { $0.words.dropFirst(words.count).starts(with: rest) }
@@ -84,9 +85,9 @@ extension Command {
 
     /// The error for words that name no action of this command. The suggestion compares the first two words, then the
     /// first one.
-    func unknownAction(_ typed: [String]) -> Misuse {
+    func unknownAction(_ typed: [String]) -> UsageError {
         let text = typed.joined(separator: " ")
-        guard !actions.isEmpty else { return Misuse("\(name) takes no \(text.quoted); see \(name) --help") }
+        guard !actions.isEmpty else { return UsageError("\(name) takes no \(text.quoted); see \(name) --help") }
         let names = actions.map { $0.words.dropFirst(words.count).joined(separator: " ") }
         let group = names.filter { $0.split(separator: " ").first.map(String.init) == typed.first }
         let known = group.isEmpty ? "see \(name) --help" : "it has \(group.joined(separator: ", "))"
@@ -95,6 +96,6 @@ extension Command {
             let known: [String] = words.filter { $0.count == count }.map { $0.joined(separator: " ") }
             return Suggestion.sentence(for: typed.prefix(count).joined(separator: " "), among: known)
         }.first
-        return Misuse("\(name) has no action \(text.quoted); \(known)\(suggestion.map { ". \($0)" } ?? "")")
+        return UsageError("\(name) has no action \(text.quoted); \(known)\(suggestion.map { ". \($0)" } ?? "")")
     }
 }

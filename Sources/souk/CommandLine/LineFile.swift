@@ -35,7 +35,7 @@ final class LineFile {
     private var lines = 0
     private var bytes = 0
 
-    /// Opens `path`, where `-` is standard input, and seeks to `mark`. Throws `Misuse` when the file cannot be read, or
+    /// Opens `path`, where `-` is standard input, and seeks to `mark`. Throws `UsageError` when the file cannot be read, or
     /// when the bytes before the mark have changed.
     init(_ path: String, from mark: Mark? = nil) throws {
         if path == "-" {
@@ -45,10 +45,10 @@ final class LineFile {
         } else {
             var isDirectory: ObjCBool = false
             if FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory), isDirectory.boolValue {
-                throw Misuse("\(path): this is a folder, not a file")
+                throw UsageError("\(path): this is a folder, not a file")
             }
             guard let file = FileHandle(forReadingAtPath: path) else {
-                throw Misuse(path: path, "there is no such file, or it cannot be read")
+                throw UsageError(path: path, "there is no such file, or it cannot be read")
             }
             handle = file
             name = path
@@ -57,7 +57,7 @@ final class LineFile {
         guard let mark else { return }
         while bytes < mark.bytes, try next() != nil {}
         guard bytes == mark.bytes, self.mark.digest == mark.digest else {
-            throw Misuse("\(path) is not the file of the saved progress; remove the state file to start again")
+            throw UsageError("\(path) is not the file of the saved progress; remove the state file to start again")
         }
     }
 
@@ -66,7 +66,7 @@ final class LineFile {
         return Mark(lines: lines, bytes: bytes, digest: Hex.encode(digest.finalize()))
     }
 
-    /// Returns the next line; `nil` at the end. Throws `Misuse` when the file cannot be read further.
+    /// Returns the next line; `nil` at the end. Throws `UsageError` when the file cannot be read further.
     func next() throws -> Line? {
         var searched = start
         while true {
@@ -84,7 +84,7 @@ final class LineFile {
 
     private func read() throws -> Data? {
         do { return try handle.read(upToCount: Self.block) } catch {
-            throw Misuse("\(name): the file cannot be read after line \(lines)")
+            throw UsageError("\(name): the file cannot be read after line \(lines)")
         }
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-extension Misuse {
+extension UsageError {
     /// An error about a file that was named on the command line or in the environment, and cannot be read.
     ///
     /// The value may be a key instead of the path of its file. A value that looks like a key is not printed.

@@ -13,17 +13,17 @@ import Primitives
 enum OutputFile {
     /// Writes `bytes` to `path`, readable by others. `-` is standard output, which must not be a terminal then.
     ///
-    /// Throws `Misuse` for a terminal, and for a file that exists when `overwriting` is false; otherwise the errors of
+    /// Throws `UsageError` for a terminal, and for a file that exists when `overwriting` is false; otherwise the errors of
     /// `replace`.
     static func write(_ bytes: [UInt8], to path: String, overwriting: Bool) throws {
         if path == "-" {
             guard isatty(1) == 0 else {
-                throw Misuse("the output is binary; write it to a file with --out FILE or >")
+                throw UsageError("the output is binary; write it to a file with --out FILE or >")
             }
             return try Terminal.write(bytes)
         }
         if !overwriting, isRegular(path) ?? false {
-            throw Misuse("\(path): the file exists; give another name, or --force to replace it")
+            throw UsageError("\(path): the file exists; give another name, or --force to replace it")
         }
         try replace(path, with: bytes, isPublic: true)
     }

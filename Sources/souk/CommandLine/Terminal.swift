@@ -146,25 +146,25 @@ struct Announcement {
 
 /// Reads files that were named on the command line.
 enum InputFile {
-    /// Returns the bytes of `path`, where `-` is standard input. Throws `Misuse` with the path when it cannot be read
+    /// Returns the bytes of `path`, where `-` is standard input. Throws `UsageError` with the path when it cannot be read
     /// or is larger than `limit` bytes.
     static func read(_ path: String, limit: Int = 16 << 20) throws -> [UInt8] {
         if path == "-" {
             guard let data = try? FileHandle.standardInput.readToEnd() ?? Data() else {
-                throw Misuse("standard input cannot be read")
+                throw UsageError("standard input cannot be read")
             }
-            guard data.count <= limit else { throw Misuse("standard input holds more than \(limit) bytes") }
+            guard data.count <= limit else { throw UsageError("standard input holds more than \(limit) bytes") }
             return Array(data)
         }
         var isDirectory: ObjCBool = false
         guard FileManager.default.fileExists(atPath: path, isDirectory: &isDirectory) else {
-            throw Misuse(path: path, "there is no such file")
+            throw UsageError(path: path, "there is no such file")
         }
-        guard !isDirectory.boolValue else { throw Misuse(path: path, "this is a folder, not a file") }
+        guard !isDirectory.boolValue else { throw UsageError(path: path, "this is a folder, not a file") }
         // `FileManager.contents` reads regular files only; this may be a pipe.
         guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: limit + 1) ?? Data()
-        else { throw Misuse(path: path, "the file cannot be read; check its permissions") }
-        guard data.count <= limit else { throw Misuse("\(path): the file holds more than \(limit) bytes") }
+        else { throw UsageError(path: path, "the file cannot be read; check its permissions") }
+        guard data.count <= limit else { throw UsageError("\(path): the file holds more than \(limit) bytes") }
         return Array(data)
     }
 
@@ -183,7 +183,7 @@ enum InputFile {
     /// The text of the file at `path`, without white space at its ends.
     static func text(_ path: String) throws -> String {
         guard let text = String(utf8: try read(path)) else {
-            throw Misuse("\(path): the file is not UTF-8 text")
+            throw UsageError("\(path): the file is not UTF-8 text")
         }
         return text.trimmingCharacters(in: .whitespacesAndNewlines)
     }

@@ -20,21 +20,22 @@ struct AppStoreOptions: Sendable {
     private let issuerID: String
     private let url: String?
 
-    /// Returns `nil` when no key is given. Throws `Misuse` when part of the key's options is missing.
+    /// Returns `nil` when no key is given. Throws `UsageError` when part of the key's options is missing.
     init?(_ arguments: Arguments) throws {
         guard let path = arguments.text("app-store-key") else {
             for name in ["key-id", "issuer-id", "app-store-url"] where arguments.text(name) != nil {
-                throw Misuse("--\(name) goes with --app-store-key")
+                throw UsageError("--\(name) goes with --app-store-key")
             }
             return nil
         }
         guard let keyID = arguments.text("key-id") ?? SigningCommands.keyID(inName: path) else {
-            throw Misuse(path: path, "the file name does not contain the key's id as AuthKey_K.p8 does; give --key-id")
+            throw UsageError(
+                path: path, "the file name does not contain the key's id as AuthKey_K.p8 does; give --key-id")
         }
         self.keyID = keyID
         issuerID = try arguments.required("issuer-id")
         let bytes = try InputFile.read(path, limit: 1 << 16)
-        do { key = try SigningKey(bytes) } catch { throw Misuse("\(path): \(error.reason)") }
+        do { key = try SigningKey(bytes) } catch { throw UsageError("\(path): \(error.reason)") }
         url = arguments.text("app-store-url")
     }
 

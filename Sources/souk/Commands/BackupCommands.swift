@@ -15,7 +15,7 @@ enum BackupCommands {
             """
     ) { arguments in
         guard arguments.operands[0] != "-" else {
-            throw Misuse("a backup cannot be written to standard output; give a file name")
+            throw UsageError("a backup cannot be written to standard output; give a file name")
         }
         let file = try LedgerFile(arguments).file()
         let target = InputFile.absolute(arguments.operands[0])
@@ -59,7 +59,7 @@ enum BackupCommands {
         let file = try LedgerFile.refusing {
             let file = try SQLiteFile(path: source)
             guard try !file.schema(EntitlementService.migrations(for: .sqlite)).applied.isEmpty else {
-                throw Misuse("\(source) is no ledger: it has no migrations")
+                throw UsageError("\(source) is no ledger: it has no migrations")
             }
             return file
         }
@@ -67,11 +67,11 @@ enum BackupCommands {
         let replaced = ledger.resolvedPath
         let former = FormerFile.name(for: replaced, at: Date())
         let obstacle = try obstacle(to: ledger)
-        if let obstacle, !accepts { throw Misuse("\(obstacle) \(Self.consequence)") }
+        if let obstacle, !accepts { throw UsageError("\(obstacle) \(Self.consequence)") }
         // Checked before anything is changed: a damaged ledger stays in place until it is replaced.
         let isIntact = try obstacle == nil && isIntact(ledger)
         guard obstacle != nil || isIntact || accepts else {
-            throw Misuse("The ledger \(ledger.path) is damaged. \(Self.consequence)")
+            throw UsageError("The ledger \(ledger.path) is damaged. \(Self.consequence)")
         }
         let (restored, damage) = try await replace(
             replaced, by: file, keepingItAs: former, isReadable: obstacle == nil, isIntact: isIntact,
@@ -116,7 +116,7 @@ enum BackupCommands {
         """
 
     /// Returns the reason why changes of keys and customers since a backup are unknown; `nil` if they can be read.
-    /// Throws `Misuse` for a ledger that needs another program first, and for a file that is no ledger, because a
+    /// Throws `UsageError` for a ledger that needs another program first, and for a file that is no ledger, because a
     /// restore would rename it.
     private static func obstacle(to ledger: LedgerFile) throws -> String? {
         guard ledger.exists else { return "There is no ledger \(ledger.path)." }
@@ -124,7 +124,7 @@ enum BackupCommands {
             let status = try ledger.file().schema(EntitlementService.migrations(for: .sqlite))
             guard !status.applied.isEmpty else {
                 guard try size(of: ledger.path) == 0 else {
-                    throw Misuse("\(ledger.path) is no ledger: it has no migrations; name another file")
+                    throw UsageError("\(ledger.path) is no ledger: it has no migrations; name another file")
                 }
                 return "The ledger \(ledger.path) is empty."
             }
@@ -134,13 +134,13 @@ enum BackupCommands {
             return nil
         } catch let error as SQLError where damaged.contains(error.code) {
             guard ledger.canBeDamagedLedger else {
-                throw Misuse(
+                throw UsageError(
                     "\(ledger.path) is no SQLite database; name another file, or move this one away if it was the ledger"
                 )
             }
             return "The ledger \(ledger.path) cannot be read."
         } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
-            throw Misuse(error.description)
+            throw UsageError(error.description)
         }
     }
 
@@ -163,16 +163,17 @@ enum BackupCommands {
                 }
                 let changes = try await amendment.apply(to: copy, at: Date())
                 guard !changes.isOfAnotherLedger || accepts else {
-                    throw Misuse("\(path) is not the ledger of this backup: it was created later. \(consequence)")
+                    throw UsageError("\(path) is not the ledger of this backup: it was created later. \(consequence)")
                 }
                 guard !changes.isIncomplete || accepts else {
-                    throw Misuse(
+                    throw UsageError(
                         "\(path) is older than this backup, or was itself restored after a loss: it "
                             + "does not have all changes since. \(consequence)")
                 }
                 guard changes.unknownErasures == 0 || accepts else {
                     let count = LintReport.count(changes.unknownErasures, "customer")
-                    throw Misuse("\(count) of \(path) cannot be found in the backup to be erased again. \(consequence)")
+                    throw UsageError(
+                        "\(count) of \(path) cannot be found in the backup to be erased again. \(consequence)")
                 }
                 result.withLock { $0 = changes }
             }
@@ -184,12 +185,12 @@ enum BackupCommands {
             }
         } catch  where isReadable && isAboutDamage(error) {
             let sentence = "The ledger \(path) is damaged, and its keys and erasures cannot be read."
-            guard accepts else { throw Misuse("\(sentence) \(consequence)") }
+            guard accepts else { throw UsageError("\(sentence) \(consequence)") }
             let (changes, _) = try await replace(
                 path, by: backup, keepingItAs: former, isReadable: false, isIntact: false, accepts: accepts)
             return (changes, sentence)
         } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
-            throw Misuse(error.description)
+            throw UsageError(error.description)
         }
         return (result.withLock { $0 }, nil)
     }

@@ -41,13 +41,13 @@ enum CatalogueCommands {
         let file = arguments.operands[0]
         let out = arguments.text("out") ?? "-"
         guard file == "-" || InputFile.absolute(out) != InputFile.absolute(file) else {
-            throw Misuse("--out is the input file; name another file for the encrypted list")
+            throw UsageError("--out is the input file; name another file for the encrypted list")
         }
         let json = try InputFile.read(file, limit: ProductList.sizeLimit)
-        guard !EncryptedProductList.recognizes(json) else { throw Misuse("\(file): the list is encrypted already") }
+        guard !EncryptedProductList.recognizes(json) else { throw UsageError("\(file): the list is encrypted already") }
         let (list, findings) = ProductList.lint(json, file: file)
-        if let fault = findings.first(where: { $0.severity == .error }) { throw Misuse("\(fault)") }
-        guard list?.isEmpty != true else { throw Misuse("\(file): \(sellsNothing)") }
+        if let fault = findings.first(where: { $0.severity == .error }) { throw UsageError("\(fault)") }
+        guard list?.isEmpty != true else { throw UsageError("\(file): \(sellsNothing)") }
         let sealed = try EncryptedProductList.file(of: json) { try key.cipher.seal($0, authenticating: $1) }
         try OutputFile.write(sealed, to: out, overwriting: arguments.has("force"))
         return .success
@@ -64,24 +64,24 @@ enum CatalogueCommands {
     /// The finding for a catalogue or a product list without a product.
     static let sellsNothing = "the file has no products; add one"
 
-    /// Returns the catalogue of a file. Throws `Misuse` with the file and the place for a malformed one, or one without
+    /// Returns the catalogue of a file. Throws `UsageError` with the file and the place for a malformed one, or one without
     /// products.
     static func catalogue(in file: String) throws -> Catalogue {
         do {
             let catalogue = try Catalogue(parsing: try InputFile.read(file), file: file)
-            guard !catalogue.isEmpty else { throw Misuse("\(file): \(sellsNothing)") }
+            guard !catalogue.isEmpty else { throw UsageError("\(file): \(sellsNothing)") }
             return catalogue
         } catch let error as CatalogueError {
-            throw Misuse(error.errors.first?.description ?? error.description)
+            throw UsageError(error.errors.first?.description ?? error.description)
         }
     }
 
-    /// Returns the feature map of a file. Throws `Misuse`.
+    /// Returns the feature map of a file. Throws `UsageError`.
     static func featureMap(in file: String) throws -> FeatureMap {
         do {
             return try FeatureMap(parsing: try InputFile.read(file))
         } catch let error as FeatureMapError {
-            throw Misuse("\(file): \(error)")
+            throw UsageError("\(file): \(error)")
         }
     }
 }

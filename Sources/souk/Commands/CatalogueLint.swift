@@ -11,13 +11,13 @@ struct CatalogueLint {
     private let rules: ProductListRules
     private let key: ProductListKey?
 
-    /// Throws `Misuse` for an invalid pattern, key or catalogue.
+    /// Throws `UsageError` for an invalid pattern, key or catalogue.
     init(_ arguments: Arguments) throws {
         let pattern: ProductListRules.Pattern?
         do {
             pattern = try arguments.text("identifiers").map { try ProductListRules.Pattern($0) }
         } catch {
-            throw Misuse("--identifiers is not a valid regular expression: \(error)")
+            throw UsageError("--identifiers is not a valid regular expression: \(error)")
         }
         rules = ProductListRules(
             matching: pattern, ownFetchers: Set(arguments.texts("fetcher")),
@@ -28,7 +28,7 @@ struct CatalogueLint {
     func findings(in file: String) throws -> [Finding] {
         let bytes = try InputFile.read(file, limit: ProductList.sizeLimit)
         if EncryptedProductList.recognizes(bytes) {
-            guard let key else { throw Misuse("\(file): the list is encrypted; \(ProductListKey.needed.sentence)") }
+            guard let key else { throw UsageError("\(file): the list is encrypted; \(ProductListKey.needed.sentence)") }
             return Self.findings(of: ProductList.lint(bytes, file: file, rules: rules, decryptor: key.cipher), in: file)
         }
         let document: JSONValue

@@ -30,7 +30,7 @@ struct FactSender: Sendable {
         let url = try arguments.required("url")
         let key = try InputFile.text(try arguments.required("key-file"))
         guard !key.isEmpty, !key.contains(where: \.isWhitespace) else {
-            throw Misuse("the file of --key-file should hold one key and nothing else")
+            throw UsageError("the file of --key-file should hold one key and nothing else")
         }
         var headers: HTTPHeaders = ["Authorization": "Bearer \(key)"]
         if let name = arguments.text("environment") {
@@ -71,7 +71,7 @@ struct FactSender: Sendable {
                     return .done(answer.json)
                 case 400, 413, 422:
                     return .rejected(code: answer.json["code"]?.stringValue ?? "refused", detail: detail)
-                case 401, 403, 404, 405, 501: throw Misuse("\(client.url): \(detail)")
+                case 401, 403, 404, 405, 501: throw UsageError("\(client.url): \(detail)")
                 default:
                     let asked = answer.headers["Retry-After"].flatMap { Int64($0) }.map { Duration.seconds($0) }
                     pause = backoff.pause(after: attempt, asked: asked, spread: .random(in: 0...1))
@@ -173,16 +173,16 @@ protocol ResumableState: Codable {
 struct StateFile<State: ResumableState> {
     let path: String
 
-    /// Returns `nil` when there is no file. Throws `Misuse` for a file that this command did not write. It may be the
+    /// Returns `nil` when there is no file. Throws `UsageError` for a file that this command did not write. It may be the
     /// user's own, so the message does not advise to remove it.
     func read() throws -> State? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         let bytes = try InputFile.read(path)
         guard let state = try? WireJSON.decode(State.self, from: bytes) else {
-            throw Misuse("\(path): this is no state file of this command; name another file with --state")
+            throw UsageError("\(path): this is no state file of this command; name another file with --state")
         }
         guard state.isPlausible else {
-            throw Misuse("\(path): this is no state file of this command; remove it to start again")
+            throw UsageError("\(path): this is no state file of this command; remove it to start again")
         }
         return state
     }

@@ -26,7 +26,7 @@ enum HubCommands {
     ) { arguments in
         let name = try arguments.required("format")
         guard let format = Format(rawValue: name) else {
-            throw Misuse("--format is one of \(formats.joined(separator: ", ")), not \(name.quoted)")
+            throw UsageError("--format is one of \(formats.joined(separator: ", ")), not \(name.quoted)")
         }
         let graph = try graph(of: arguments.operands, isPartialSet: arguments.has("partial"))
         switch format {
@@ -43,20 +43,20 @@ enum HubCommands {
         return .success
     }
 
-    /// Throws `Misuse` for the first file that is no policy, with the place in it.
+    /// Throws `UsageError` for the first file that is no policy, with the place in it.
     private static func graph(of paths: [String], isPartialSet: Bool) throws -> HubGraph {
         let policies = try paths.map { path in
             let file = try PolicyFile(reading: path)
             switch file.content {
             case .success(let policy): return policy
             case .failure(let finding):
-                throw Misuse("\(finding.pointer.isEmpty ? path : "\(path) \(finding.pointer)"): \(finding.reason)")
+                throw UsageError("\(finding.pointer.isEmpty ? path : "\(path) \(finding.pointer)"): \(finding.reason)")
             }
         }
         let placed = Policy.placedFindings(among: policies, isPartialSet: true).first {
             $0.finding.code == .invalidPolicy
         }
-        if let placed { throw Misuse("\(paths[placed.index]) \(placed.pointer): \(placed.finding.sentence)") }
+        if let placed { throw UsageError("\(paths[placed.index]) \(placed.pointer): \(placed.finding.sentence)") }
         return HubGraph(policies: policies, isPartialSet: isPartialSet)
     }
 }

@@ -4,11 +4,11 @@ import Primitives
 
 /// Runs `dot` of Graphviz, if it is installed, as a child process without a shell.
 enum Graphviz {
-    /// Returns the image of a graph. Throws `Misuse` when there is no `dot`, `Failure` when it cannot draw this graph
+    /// Returns the image of a graph. Throws `UsageError` when there is no `dot`, `Failure` when it cannot draw this graph
     /// or takes longer than `timeout`.
     static func svg(of dot: String, timeout: Double = 30) async throws -> String {
         guard let executable else {
-            throw Misuse("--format svg needs Graphviz: install the package graphviz, or use --format html")
+            throw UsageError("--format svg needs Graphviz: install the package graphviz, or use --format html")
         }
         let drawing = try await run(executable, input: Array(dot.utf8), timeout: timeout)
         guard drawing.hasEnded else {

@@ -27,7 +27,7 @@ enum ImportCommand {
         let state = (arguments.text("state") ?? (path == "-" ? nil : "\(path).import-state")).map(
             StateFile<Work>.init(path:))
         if let state, InputFile.areSame(state.path, path) {
-            throw Misuse("--state is the file to import; name another file")
+            throw UsageError("--state is the file to import; name another file")
         }
         var work = try state?.read() ?? Work()
         let file = try LineFile(path, from: work.mark)

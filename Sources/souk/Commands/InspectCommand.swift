@@ -50,10 +50,10 @@ struct RecordsFile: Sendable {
     let storage: any RecordStorage
     private let database: SQLiteRecordStorage?
 
-    /// Throws `Misuse` for a file that does not exist, or is neither a file of records nor a HAR.
+    /// Throws `UsageError` for a file that does not exist, or is neither a file of records nor a HAR.
     init(_ path: String) async throws {
         guard let file = FileHandle(forReadingAtPath: path), let start = try? file.read(upToCount: 15) ?? Data() else {
-            throw Misuse(path: path, "there is no such file, or it cannot be read")
+            throw UsageError(path: path, "there is no such file, or it cannot be read")
         }
         if start.isEmpty || start == Data("SQLite format 3".utf8) {
             do {
@@ -62,7 +62,7 @@ struct RecordsFile: Sendable {
                     path: path, capacity: RecordCapacity(records: .max, bytes: .max), following: .milliseconds(250))
                 (storage, self.database) = (database, database)
             } catch {
-                throw Misuse("\(path): \(error.reason)")
+                throw UsageError("\(path): \(error.reason)")
             }
             return
         }
@@ -83,7 +83,7 @@ final class InspectorService: Sendable {
     let page: InspectorPage
     private let listener: ServiceListener
 
-    /// Throws `Misuse` when the address cannot be bound.
+    /// Throws `UsageError` when the address cannot be bound.
     init(
         _ interceptor: Interceptor, title: String = "Traffic", transport: (any HTTPTransport)?, host: String? = nil,
         port: Int = 0

@@ -90,7 +90,7 @@ enum InterceptCommand {
         return .success
     }
 
-    /// Throws `Misuse` for an invalid upstream, or one that is this proxy under any name: requests would loop until no
+    /// Throws `UsageError` for an invalid upstream, or one that is this proxy under any name: requests would loop until no
     /// descriptor is left.
     private static func checkUpstream(
         _ upstream: String, isNot host: String, port: Int?, over transport: any HTTPTransport
@@ -98,13 +98,13 @@ enum InterceptCommand {
         do {
             _ = try ReverseProxy(upstream: upstream, over: transport)
         } catch let error as HTTPError {
-            throw Misuse("--upstream: \(error.reason)")
+            throw UsageError("--upstream: \(error.reason)")
         }
         guard let url = URLComponents(string: upstream), let name = url.host else { return }
         guard port == url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80) else { return }
         let target = HostAddresses(of: name.trimmingCharacters(in: ["[", "]"]))
         guard !target.reach(listenerAt: HostAddresses(of: host)) else {
-            throw Misuse("--upstream is where this proxy listens itself; name the server behind it")
+            throw UsageError("--upstream is where this proxy listens itself; name the server behind it")
         }
     }
 
@@ -113,7 +113,7 @@ enum InterceptCommand {
     private static func address(_ text: String) throws -> HTTPListener.Configuration {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (0...65535).contains(port), colon != text.startIndex
-        else { throw Misuse("--listen is HOST:PORT such as 127.0.0.1:8080, not \(text.quoted)") }
+        else { throw UsageError("--listen is HOST:PORT such as 127.0.0.1:8080, not \(text.quoted)") }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
         var configuration = HTTPListener.Configuration(host: String(host), port: port)
@@ -130,7 +130,7 @@ enum InterceptCommand {
         do {
             return try FloretsFile(contentsOfFile: path).florets
         } catch let error as InterceptionError {
-            throw path.isPlausiblePath ? Misuse(error.reason) : Misuse(path: path, "the file cannot be read")
+            throw path.isPlausiblePath ? UsageError(error.reason) : UsageError(path: path, "the file cannot be read")
         }
     }
 
@@ -140,7 +140,7 @@ enum InterceptCommand {
         do {
             return try SQLiteRecordStorage(path: path) { Terminal.log("souk: \($0.reason)") }
         } catch {
-            throw Misuse("\(path): \(error.reason)")
+            throw UsageError("\(path): \(error.reason)")
         }
     }
 }

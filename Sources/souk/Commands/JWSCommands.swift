@@ -80,7 +80,7 @@ enum JWSCommands {
     private static func kind(named text: String) throws -> Kind {
         guard let kind = Kind(rawValue: text) else {
             let known = Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw Misuse("--type is one of \(known), not \(text.quoted)")
+            throw UsageError("--type is one of \(known), not \(text.quoted)")
         }
         return kind
     }

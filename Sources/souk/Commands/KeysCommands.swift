@@ -41,7 +41,9 @@ enum KeysCommands {
         let ledger = try LedgerLocation(arguments)
         let app: BundleID = try Arguments.identifier(arguments.required("bundle-id"), called: "--bundle-id")
         let name = arguments.text("kind") ?? KeyKind.secret.rawValue
-        guard let kind = KeyKind(rawValue: name) else { throw Misuse("--kind is public or secret, not \(name.quoted)") }
+        guard let kind = KeyKind(rawValue: name) else {
+            throw UsageError("--kind is public or secret, not \(name.quoted)")
+        }
         _ = try await ledger.withSharedDatabase { database in
             try await managing {
                 try await APIKeys(database: database).create(kind, for: app, label: arguments.text("label")) {
@@ -85,7 +87,7 @@ enum KeysCommands {
 
     /// Turns errors of the ledger into those of the command.
     private static func managing<Value>(_ work: () async throws -> Value) async throws -> Value {
-        do { return try await work() } catch let error as EntitlementServerError { throw Misuse(error.reason) }
+        do { return try await work() } catch let error as EntitlementServerError { throw UsageError(error.reason) }
     }
 
     /// Prints the key or writes it to a file, and prints its entry.

@@ -52,7 +52,7 @@ enum LedgerCommands {
             """
     ) { arguments in
         let features = try arguments.text("features").map { try CatalogueCommands.featureMap(in: $0) } ?? FeatureMap()
-        let clock = try await FollowedClock.started(by: arguments)
+        let clock = try await SimulatorClock.started(by: arguments)
         let report = try await LedgerLocation(arguments).withSharedDatabase { database in
             let apps = try LedgerReplay.apps(in: database).map {
                 EntitlementService.Configuration.App(bundleID: $0, features: features)
@@ -74,7 +74,7 @@ enum LedgerCommands {
                 Terminal.write(error: "\rreplaying \(min(100, seen * 100 / size)) % ")
             }
         } catch let error as EntitlementServerError where error.code == .invalidConfiguration {
-            throw Misuse(error.description)
+            throw UsageError(error.description)
         }
     }
 

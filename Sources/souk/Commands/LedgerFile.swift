@@ -18,12 +18,12 @@ struct LedgerFile: Sendable {
 
     init(naming text: String, called name: String = "--database") throws {
         guard !Self.isPostgres(text) else {
-            throw Misuse(
+            throw UsageError(
                 "This command is for a ledger in a SQLite file; use the tools of PostgreSQL, such as pg_dump"
             )
         }
         guard text.hasPrefix("sqlite:"), text.count > "sqlite:".count else {
-            throw Misuse("\(name) is sqlite:PATH or postgres://user@host:port/name, not \(text.quoted)")
+            throw UsageError("\(name) is sqlite:PATH or postgres://user@host:port/name, not \(text.quoted)")
         }
         path = InputFile.absolute(String(text.dropFirst("sqlite:".count)))
         // Files beside a ledger are readable by their owner only, whatever the umask was.
@@ -36,11 +36,11 @@ struct LedgerFile: Sendable {
 
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
 
-    /// Throws `Misuse` when the file is missing and its log is not: a new ledger there would destroy the log.
+    /// Throws `UsageError` when the file is missing and its log is not: a new ledger there would destroy the log.
     func requireNoLogAlone() throws {
         let log = try? FileManager.default.attributesOfItem(atPath: resolvedPath + "-wal")[.size] as? Int
         guard !exists, let log, log > 0 else { return }
-        throw Misuse(
+        throw UsageError(
             "\(path) is missing, and there is a write-ahead log beside it; put the file back, or restore it from a backup"
         )
     }
@@ -53,22 +53,22 @@ struct LedgerFile: Sendable {
         return start.isEmpty || start == Data("SQLite format 3\0".utf8)
     }
 
-    /// The file, for read-only use. Throws `Misuse` when there is none.
+    /// The file, for read-only use. Throws `UsageError` when there is none.
     func file() throws -> SQLiteFile { try Self.refusing { try SQLiteFile(path: path) } }
 
-    /// Opens the database, exclusively or beside a server. Throws `Misuse` when it cannot be opened.
+    /// Opens the database, exclusively or beside a server. Throws `UsageError` when it cannot be opened.
     func open(exclusively: Bool) throws -> SQLiteDatabase {
         var configuration = SQLiteDatabase.Configuration()
         configuration.isExclusive = exclusively
         return try Self.refusing { try SQLiteDatabase(path: resolvedPath, configuration: configuration) }
     }
 
-    /// Runs `work`, and throws `Misuse` for a file that cannot be opened or is not a ledger.
+    /// Runs `work`, and throws `UsageError` for a file that cannot be opened or is not a ledger.
     static func refusing<Value>(_ reasons: Set<SQLError.Code> = reasons, _ work: () throws -> Value) throws -> Value {
         do {
             return try work()
         } catch let error as SQLError where reasons.contains(error.code) {
-            throw Misuse(error.description)
+            throw UsageError(error.description)
         }
     }
 
@@ -77,7 +77,7 @@ struct LedgerFile: Sendable {
         .readOnly,
     ]
 
-    /// Runs `body` on the database, which a server may have open. Throws `Misuse` for a missing file, and for one
+    /// Runs `body` on the database, which a server may have open. Throws `UsageError` for a missing file, and for one
     /// with another schema.
     func withSharedDatabase<Value: Sendable>(_ body: (SQLiteDatabase) async throws -> Value) async throws -> Value {
         let status = try Self.refusing { try file().schema(EntitlementService.migrations(for: .sqlite)) }
@@ -88,7 +88,7 @@ struct LedgerFile: Sendable {
 
     static func requireComplete(_ status: SQLSchemaStatus, _ place: String) throws {
         guard status.pending.isEmpty else {
-            throw Misuse("\(place) lacks \(status.pending.joined(separator: ", ")); run souk migrate apply first")
+            throw UsageError("\(place) lacks \(status.pending.joined(separator: ", ")); run souk migrate apply first")
         }
     }
 }

@@ -35,7 +35,7 @@ enum LedgerLocation: Sendable {
         var isolation = PostgresDatabase.Isolation.serializable
         var keepsStatements = true
 
-        /// Throws `Misuse` for an invalid URL.
+        /// Throws `UsageError` for an invalid URL.
         init(url: String, allowsPassword: Bool) throws {
             self.url = url
             self.allowsPassword = allowsPassword
@@ -61,7 +61,7 @@ enum LedgerLocation: Sendable {
         let sharedOnly = [Self.isolation.name, Self.preparedStatements.name, Self.standbyLag.name, "former-features"]
         for name in sharedOnly where arguments.text(name) != nil {
             guard case .postgres = self else {
-                throw Misuse("--\(name) is for PostgreSQL; --database names a SQLite file")
+                throw UsageError("--\(name) is for PostgreSQL; --database names a SQLite file")
             }
         }
         guard case .postgres(var postgres) = self else { return }
@@ -70,7 +70,7 @@ enum LedgerLocation: Sendable {
         case nil: break
         case "serializable": postgres.isolation = .serializable
         case "read-committed": postgres.isolation = .readCommitted
-        default: throw Misuse("--database-isolation is serializable or read-committed")
+        default: throw UsageError("--database-isolation is serializable or read-committed")
         }
         self = .postgres(postgres)
     }
@@ -79,19 +79,19 @@ enum LedgerLocation: Sendable {
         switch arguments.text(preparedStatements.name) {
         case nil, "on": return true
         case "off": return false
-        default: throw Misuse("--prepared-statements is on or off")
+        default: throw UsageError("--prepared-statements is on or off")
         }
     }
 
     init(_ arguments: Arguments) throws { try self.init(arguments, typed: arguments) }
 
-    /// Opens the standby that `--standby` names; `nil` without the option. Throws `Misuse`.
+    /// Opens the standby that `--standby` names; `nil` without the option. Throws `UsageError`.
     func standby(_ arguments: Arguments, typed: Arguments) throws -> PostgresDatabase? {
         guard let url = arguments.text(Self.standby.name) else { return nil }
         guard case .postgres = self, LedgerFile.isPostgres(url),
             case .postgres(var copy) = try LedgerLocation(
                 naming: url, allowsPassword: typed.text(Self.standby.name) == nil)
-        else { throw Misuse("--standby is postgres://user@host/name, and needs a PostgreSQL --database") }
+        else { throw UsageError("--standby is postgres://user@host/name, and needs a PostgreSQL --database") }
         copy.keepsStatements = try Self.keepsStatements(arguments)
         return try copy.open(isStandby: true)
     }
@@ -103,7 +103,7 @@ enum LedgerLocation: Sendable {
         umask(0o077)
     }
 
-    /// Opens the database; a SQLite file exclusively or beside a server. Throws `Misuse` when it cannot be opened.
+    /// Opens the database; a SQLite file exclusively or beside a server. Throws `UsageError` when it cannot be opened.
     func open(exclusively: Bool) throws -> any SQLDatabase {
         switch self {
         case .file(let file): try file.open(exclusively: exclusively)
@@ -127,7 +127,7 @@ enum LedgerLocation: Sendable {
         }
     }
 
-    /// Returns the migrations of the ledger. Throws `Misuse` when it cannot be read or is no ledger.
+    /// Returns the migrations of the ledger. Throws `UsageError` when it cannot be read or is no ledger.
     func schema() throws -> SQLSchemaStatus {
         switch self {
         case .file(let file):
@@ -139,7 +139,7 @@ enum LedgerLocation: Sendable {
         }
     }
 
-    /// Runs `body` on the database, which a server may have open. Throws `Misuse` for a missing database and for one
+    /// Runs `body` on the database, which a server may have open. Throws `UsageError` for a missing database and for one
     /// with another schema.
     func withSharedDatabase<Value: Sendable>(_ body: (any SQLDatabase) async throws -> Value) async throws -> Value {
         switch self {
@@ -158,7 +158,7 @@ enum LedgerLocation: Sendable {
 }
 
 extension LedgerLocation.Postgres {
-    /// Runs `body` on the database. Throws `Misuse` for an error of the database.
+    /// Runs `body` on the database. Throws `UsageError` for an error of the database.
     func reading<Value>(_ body: (PostgresDatabase) throws -> Value) throws -> Value {
         let database = try open()
         return try LedgerFile.refusing { try body(database) }

@@ -88,11 +88,11 @@ enum MigrateCommands {
     ) { arguments in
         let from = try LedgerFile(naming: arguments.text("from") ?? "sqlite:souk.sqlite", called: "--from")
         guard case .postgres(let to) = try LedgerLocation(naming: arguments.required("to")) else {
-            throw Misuse("--to is postgres://user@host:port/name")
+            throw UsageError("--to is postgres://user@host:port/name")
         }
         let features = try arguments.text("features").map { try CatalogueCommands.featureMap(in: $0) } ?? FeatureMap()
-        let clock = try await FollowedClock.started(by: arguments)
-        guard from.exists else { throw Misuse("There is no ledger \(from.path)") }
+        let clock = try await SimulatorClock.started(by: arguments)
+        guard from.exists else { throw UsageError("There is no ledger \(from.path)") }
         let (source, isServed) = try open(from)
         let counts = try await source.closing {
             let target = try to.open()
@@ -112,7 +112,7 @@ enum MigrateCommands {
         }
         await clock?.stop()
         guard !isServed else {
-            throw Misuse(
+            throw UsageError(
                 "The ledger was copied, but a server has \(from.path) open: stop it and run this again to copy the changes since"
             )
         }
@@ -143,7 +143,7 @@ enum MigrateCommands {
         } catch let error as SQLError where error.code == .alreadyOpen {
             return (try file.open(exclusively: false), true)
         } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
-            throw Misuse(error.description)
+            throw UsageError(error.description)
         }
     }
 
@@ -155,7 +155,7 @@ enum MigrateCommands {
         }
     }
 
-    /// Replays both ledgers. Throws `Misuse` when a replay finds differences, or when the two ledgers differ.
+    /// Replays both ledgers. Throws `UsageError` when a replay finds differences, or when the two ledgers differ.
     private static func verify(
         _ databases: [any SQLDatabase], _ features: FeatureMap, _ clock: any WallClock
     ) async throws {
@@ -168,30 +168,30 @@ enum MigrateCommands {
             }
         }
         guard reports.allSatisfy({ $0.differenceCount == 0 }) else {
-            throw Misuse(
+            throw UsageError(
                 "The ledger does not match its facts, so it was copied, but not moved: see souk ledger replay")
         }
         let sums = reports.map { [$0.facts, $0.factsWithoutSource, $0.purchases, $0.customers, $0.debtCount] }
         guard Set(sums).count == 1 else {
-            throw Misuse("The copy differs from the ledger; run this again")
+            throw UsageError("The copy differs from the ledger; run this again")
         }
     }
 
-    /// Turns errors of a copy into `Misuse`. Each table is copied in its present state, so a row that a server wrote
+    /// Turns errors of a copy into `UsageError`. Each table is copied in its present state, so a row that a server wrote
     /// meanwhile can violate a constraint.
     private static func refusing<Value>(_ work: () async throws -> Value) async throws -> Value {
         do {
             return try await work()
         } catch let error as EntitlementServerError {
-            throw Misuse(error.description)
+            throw UsageError(error.description)
         } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
-            throw Misuse(error.description)
+            throw UsageError(error.description)
         } catch let error as SQLError where error.isConstraintViolation {
-            throw Misuse("The ledger changed while it was copied; run this again to continue")
+            throw UsageError("The ledger changed while it was copied; run this again to continue")
         }
     }
 
-    /// Returns the faults of a ledger. Throws `Misuse` only if it cannot be opened or has another schema.
+    /// Returns the faults of a ledger. Throws `UsageError` only if it cannot be opened or has another schema.
     private static func faults(of ledger: LedgerLocation) async throws -> [String] {
         switch ledger {
         case .file(let ledger):

@@ -15,7 +15,7 @@ struct PolicyFile {
         let reason: String
     }
 
-    /// Throws `Misuse` when the file cannot be read.
+    /// Throws `UsageError` when the file cannot be read.
     init(reading path: String) throws {
         self.path = path
         let bytes = try InputFile.read(path)

@@ -13,16 +13,16 @@ struct ProductListKey {
 
     let cipher: AES256GCM
 
-    /// Returns the key of the options, else of the environment; `nil` without one. Throws `Misuse` for an invalid key.
+    /// Returns the key of the options, else of the environment; `nil` without one. Throws `UsageError` for an invalid key.
     init?(_ arguments: Arguments) throws {
         let text: String
         let place: String
         switch (arguments.text("key"), arguments.text("key-file")) {
-        case (_?, _?): throw Misuse("give --key or --key-file, not both")
+        case (_?, _?): throw UsageError("give --key or --key-file, not both")
         case (let typed?, nil): (text, place) = (typed, "--key")
         case (nil, let file?):
             guard file != "-" || !arguments.operands.contains("-") else {
-                throw Misuse("- is standard input, which can be read once only")
+                throw UsageError("- is standard input, which can be read once only")
             }
             (text, place) = (try InputFile.text(file), file)
         case (nil, nil):
@@ -32,10 +32,10 @@ struct ProductListKey {
         do {
             cipher = try AES256GCM(hexKey: text)
         } catch {
-            throw Misuse("\(place): the key of a product list is 64 hexadecimal digits; this is not")
+            throw UsageError("\(place): the key of a product list is 64 hexadecimal digits; this is not")
         }
     }
 
-    static let needed = Misuse(
+    static let needed = UsageError(
         "a key is needed: --key-file FILE, or \(variable) in the environment; create one with openssl rand -hex 32")
 }

@@ -74,7 +74,7 @@ enum ReceiptCommands {
     private static func device(from arguments: Arguments) throws -> DeviceIdentifier? {
         guard let text = arguments.text("device-id") else { return nil }
         do { return try DeviceIdentifier(text) } catch {
-            throw Misuse("--device-id is a UUID with hyphens, a MAC address with colons, or bytes in base64")
+            throw UsageError("--device-id is a UUID with hyphens, a MAC address with colons, or bytes in base64")
         }
     }
 }

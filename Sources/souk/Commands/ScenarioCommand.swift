@@ -19,11 +19,11 @@ enum ScenarioCommand {
             """
     ) { arguments in
         guard arguments.text("junit") != "-" else {
-            throw Misuse("--junit must name a file; standard output has the report")
+            throw UsageError("--junit must name a file; standard output has the report")
         }
         let scenarios = try arguments.operands.map(read)
         if let path = arguments.text("junit"), arguments.operands.contains(where: { InputFile.areSame($0, path) }) {
-            throw Misuse("--junit \(path) is one of the scenarios; name another file")
+            throw UsageError("--junit \(path) is one of the scenarios; name another file")
         }
         let stop = try StopSignal()
         let reports = try await withThrowingTaskGroup(of: [Scenario.Report]?.self) { group in
@@ -55,7 +55,7 @@ enum ScenarioCommand {
             }
             return try Scenario(contentsOf: file)
         } catch let error as ScenarioError {
-            throw Misuse(error.description)
+            throw UsageError(error.description)
         }
     }
 

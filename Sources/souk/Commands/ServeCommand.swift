@@ -34,9 +34,9 @@ enum ServeCommand {
         let makeRequestID = EntitlementService.Configuration.uniqueRequestIDs()
         configuration.refusalHeaders = { ["Souk-Request-Id": makeRequestID()] }
         guard arguments.text("clock") == nil || !arguments.texts("root").isEmpty else {
-            throw Misuse("--clock is for a simulator: give its root certificate with --root as well")
+            throw UsageError("--clock is for a simulator: give its root certificate with --root as well")
         }
-        let clock = try await FollowedClock.started(by: arguments)
+        let clock = try await SimulatorClock.started(by: arguments)
         let stop = try StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
         let listener = try ServiceListener(configuration)
         let metricsListener = try await listener.whileStarting {
@@ -79,7 +79,7 @@ enum ServeCommand {
         case (let certificate?, let key?):
             configuration.tls = .init(certificateFile: certificate, privateKeyFile: key)
         case (nil, nil): break
-        default: throw Misuse("--tls-certificate and --tls-key go together")
+        default: throw UsageError("--tls-certificate and --tls-key go together")
         }
         configuration.maximumConnections = try Descriptors.connections(
             try arguments.integer("max-connections", in: 1...1_000_000)
@@ -97,7 +97,7 @@ enum ServeCommand {
     }
 
     /// Writes both keys to files that only their owner may read, whatever the umask, because the ledger keeps only
-    /// digests. Never prints the secret key. If one file cannot be written, neither is kept. Throws `Misuse` and
+    /// digests. Never prints the secret key. If one file cannot be written, neither is kept. Throws `UsageError` and
     /// `OutputFailure`.
     private static func save(_ keys: IssuedKeys, beside database: String) throws {
         let secret = secretFile(of: keys.bundleID, beside: database)
@@ -116,7 +116,7 @@ enum ServeCommand {
         let former = FormerFile.name(for: path, at: Date())
         guard rename(path, former) == 0 else {
             if errno == ENOENT { return }
-            throw Misuse("\(FileFailure("rename", path, errno)). No key was created")
+            throw UsageError("\(FileFailure("rename", path, errno)). No key was created")
         }
         warn(
             sentence: "\(path) belongs to a ledger that is missing, or to an interrupted start. It is kept as "

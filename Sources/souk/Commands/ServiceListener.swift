@@ -10,14 +10,14 @@ final class ServiceListener: Sendable {
     private let listener: HTTPListener
     private let startingHandler: StartingHandler
 
-    /// Throws `Misuse` with the address and the reason.
+    /// Throws `UsageError` with the address and the reason.
     init(_ configuration: HTTPListener.Configuration) throws {
         startingHandler = StartingHandler()
         listener = HTTPListener(handler: startingHandler, configuration: configuration)
         do {
             url = try listener.start().url
         } catch let error as HTTPListenerError {
-            throw Misuse(error.reason)
+            throw UsageError(error.reason)
         }
     }
 

@@ -50,11 +50,11 @@ struct ServiceOptions: Sendable {
             do {
                 return AnswerSigningKey(try Ed25519.PrivateKey(bytes))
             } catch let error as SignedDataError {
-                throw Misuse("\(path): \(error.reason)")
+                throw UsageError("\(path): \(error.reason)")
             }
         }
         guard let log = Log(rawValue: arguments.text("log") ?? "refusals") else {
-            throw Misuse("--log is refusals, requests or nothing, not \((arguments.text("log") ?? "").quoted)")
+            throw UsageError("--log is refusals, requests or nothing, not \((arguments.text("log") ?? "").quoted)")
         }
         self.log = log
         answerMemory =
@@ -101,10 +101,10 @@ struct ServiceOptions: Sendable {
             let burst = parts.count == 2 ? Int(parts[1]) : max(1, Int(2 * perSecond)), (1...10_000_000).contains(burst)
         else {
             let forms = option.name == rateLimit.name ? "N or N:BURST" : "N, N:BURST or none"
-            throw Misuse("--\(option.name) is \(forms), such as 50:200, not \(text.quoted)")
+            throw UsageError("--\(option.name) is \(forms), such as 50:200, not \(text.quoted)")
         }
         guard perSecond >= RateLimit.leastPerSecond else {
-            throw Misuse("--\(option.name) is at least 0.00001, about one request a day, not \(text.quoted)")
+            throw UsageError("--\(option.name) is at least 0.00001, about one request a day, not \(text.quoted)")
         }
         return RateLimit(perSecond: perSecond, burst: burst)
     }
@@ -112,15 +112,15 @@ struct ServiceOptions: Sendable {
     private static func webhooks(_ arguments: Arguments, _ bundles: [BundleID]) throws -> [Webhook] {
         let files = arguments.texts("webhook-secret")
         guard let url = arguments.text("webhook") else {
-            guard files.isEmpty else { throw Misuse("--webhook-secret goes with --webhook") }
+            guard files.isEmpty else { throw UsageError("--webhook-secret goes with --webhook") }
             return []
         }
         guard bundles.count == 1, !files.isEmpty else {
-            throw Misuse("--webhook is for one app: give one --bundle-id and at least one --webhook-secret with it")
+            throw UsageError("--webhook is for one app: give one --bundle-id and at least one --webhook-secret with it")
         }
         let secrets = try files.map { path in
             let text = try InputFile.text(path)
-            do { return try WebhookSecret(text) } catch { throw Misuse("\(path): \(error)") }
+            do { return try WebhookSecret(text) } catch { throw UsageError("\(path): \(error)") }
         }
         return bundles.map { Webhook(name: "default", app: $0, url: url, secrets: secrets) }
     }

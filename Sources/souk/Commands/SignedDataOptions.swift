@@ -39,7 +39,7 @@ enum SignedDataOptions {
         guard let environment = known.first(where: { $0.rawValue == text }) else {
             let names = known.map(\.rawValue)
             let list = names.dropLast().joined(separator: ", ") + (names.last.map { " or \($0)" } ?? "")
-            throw Misuse("--environment is \(list), not \(text.quoted)")
+            throw UsageError("--environment is \(list), not \(text.quoted)")
         }
         return environment
     }
@@ -55,7 +55,7 @@ enum SignedDataOptions {
             do {
                 return try TrustAnchor.certificates(in: try InputFile.read(file))
             } catch let error as SignedDataError {
-                throw Misuse("\(file): \(error.reason)")
+                throw UsageError("\(file): \(error.reason)")
             }
         }
     }

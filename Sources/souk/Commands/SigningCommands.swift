@@ -53,7 +53,7 @@ enum SigningCommands {
         return .success
     }
 
-    /// Replaces `--simulator` by the options in the first line of a simulator. Throws `Misuse` for another file, and
+    /// Replaces `--simulator` by the options in the first line of a simulator. Throws `UsageError` for another file, and
     /// together with other options.
     private static func withSimulator(_ arguments: Arguments) throws -> Arguments {
         guard let file = arguments.text("simulator") else { return arguments }
@@ -62,7 +62,7 @@ enum SigningCommands {
         guard let greeting = try? JSONValue(parsing: line), let api = greeting["serverAPI"],
             let key = api["privateKey"]?.stringValue, let keyID = api["keyID"]?.stringValue,
             let issuer = api["issuerID"]?.stringValue, let bundle = greeting["bundleID"]?.stringValue
-        else { throw Misuse("\(file): this is not the first line of souk simulate") }
+        else { throw UsageError("\(file): this is not the first line of souk simulate") }
         return arguments.filled(
             with: ["key": [key], "key-id": [keyID], "issuer-id": [issuer], "bundle-id": [bundle]])
     }
@@ -71,7 +71,7 @@ enum SigningCommands {
         let period = try Arguments.period(text)
         let seconds: [SubscriptionPeriod.Unit: Int] = [.second: 1, .minute: 60, .hour: 3600]
         guard let unit = seconds[period.unit], period.value <= 3600, period.value * unit <= 3600 else {
-            throw Misuse("--lifetime is at most 60m, the longest Apple accepts, not \(text.quoted)")
+            throw UsageError("--lifetime is at most 60m, the longest Apple accepts, not \(text.quoted)")
         }
         return TimeInterval(period.value * unit)
     }
@@ -144,7 +144,7 @@ enum SigningCommands {
         init(_ arguments: Arguments) throws {
             let kinds = ["offer", "intro-eligibility", "advanced-commerce"].filter { arguments.text($0) != nil }
             guard kinds.count == 1 else {
-                throw Misuse("souk offer sign needs one of --offer, --intro-eligibility and --advanced-commerce")
+                throw UsageError("souk offer sign needs one of --offer, --intro-eligibility and --advanced-commerce")
             }
             let version = try arguments.integer("version", in: 1...2) ?? 2
             let version1Options = ["account-token", "application-username"]
@@ -152,7 +152,7 @@ enum SigningCommands {
             case ("offer", 1):
                 try refuse(["transaction-id", "issuer-id"], of: arguments, because: "version 1 does not contain it")
                 guard version1Options.filter({ arguments.text($0) != nil }).count < 2 else {
-                    throw Misuse("--account-token and --application-username set the same value; give one")
+                    throw UsageError("--account-token and --application-username set the same value; give one")
                 }
                 let username = try uuid("account-token", of: arguments)?.uuidString
                 self = .version1(
@@ -170,7 +170,7 @@ enum SigningCommands {
                     version1Options + ["version"], of: arguments, because: "--intro-eligibility does not contain it")
                 let texts = ["true": true, "false": false]
                 guard let isAllowed = texts[try arguments.required("intro-eligibility")] else {
-                    throw Misuse("--intro-eligibility is true or false")
+                    throw UsageError("--intro-eligibility is true or false")
                 }
                 let transaction: TransactionID = try Arguments.identifier(
                     try arguments.required("transaction-id"), called: "--transaction-id")
@@ -215,12 +215,12 @@ enum SigningCommands {
             let path = try arguments.required("key")
             bundleID = try Arguments.identifier(try arguments.required("bundle-id"), called: "--bundle-id")
             guard let keyID = arguments.text("key-id") ?? SigningCommands.keyID(inName: path) else {
-                throw Misuse(
+                throw UsageError(
                     path: path, "the file name does not contain the key's id as AuthKey_K.p8 does; give --key-id")
             }
             self.keyID = keyID
             let bytes = try InputFile.read(path, limit: 1 << 16)
-            do { key = try SigningKey(bytes) } catch { throw Misuse("\(path): \(error.reason)") }
+            do { key = try SigningKey(bytes) } catch { throw UsageError("\(path): \(error.reason)") }
         }
 
         /// The key with the issuer of its team.
@@ -239,9 +239,9 @@ enum SigningCommands {
         return String(parts[1].dropLast(3))
     }
 
-    /// Turns errors of signing into `Misuse`, because they are errors of the command line.
+    /// Turns errors of signing into `UsageError`, because they are errors of the command line.
     private static func signing<Result>(_ body: () throws(SignedDataError) -> Result) throws -> Result {
-        do { return try body() } catch  where error.code == .claimInvalid { throw Misuse(error.reason) }
+        do { return try body() } catch  where error.code == .claimInvalid { throw UsageError(error.reason) }
     }
 
     private static func product(_ arguments: Arguments) throws -> ProductID {
@@ -250,14 +250,14 @@ enum SigningCommands {
 
     private static func refuse(_ names: [String], of arguments: Arguments, because reason: String) throws {
         for name in names where arguments.text(name) != nil {
-            throw Misuse("--\(name) cannot be given here: \(reason)")
+            throw UsageError("--\(name) cannot be given here: \(reason)")
         }
     }
 
     private static func uuid(_ name: String, of arguments: Arguments) throws -> UUID? {
         guard let text = arguments.text(name) else { return nil }
         guard let uuid = UUID(text: text) else {
-            throw Misuse("--\(name) is a UUID such as 368f3888-dcd8-11ef-b3c8-325096b39f47, not \(text.quoted)")
+            throw UsageError("--\(name) is a UUID such as 368f3888-dcd8-11ef-b3c8-325096b39f47, not \(text.quoted)")
         }
         return uuid
     }

@@ -46,7 +46,7 @@ enum SimulateCommand {
             dataDirectory: folder.path)
         if let name = arguments.text("time-rate") {
             guard let rate = TimeRate(name) else {
-                throw Misuse("--time-rate is one of \(TimeRate.names.joined(separator: ", ")), not \(name.quoted)")
+                throw UsageError("--time-rate is one of \(TimeRate.names.joined(separator: ", ")), not \(name.quoted)")
             }
             configuration.timeRate = rate
         }
@@ -54,7 +54,7 @@ enum SimulateCommand {
             do {
                 configuration.content = try ContentFolder(path)
             } catch let error as SimulatorError {
-                throw Misuse("--content: \(error.reason)")
+                throw UsageError("--content: \(error.reason)")
             }
         }
         configuration.hostNames = try arguments.hostNames()
@@ -71,9 +71,9 @@ enum SimulateCommand {
             do {
                 return try await SimulatedAppStore.open(configuration)
             } catch let error as SimulatorError {
-                throw Misuse(error.description)
+                throw UsageError(error.description)
             } catch let error as SQLError {
-                throw Misuse(error.description)
+                throw UsageError(error.description)
             }
         }
         listener.open(to: store.handler)
@@ -88,11 +88,11 @@ enum SimulateCommand {
 }
 
 extension Arguments {
-    /// The values of `--host-name`. Throws `Misuse` for a value that is no host name.
+    /// The values of `--host-name`. Throws `UsageError` for a value that is no host name.
     func hostNames() throws -> [String] {
         let names = texts("host-name")
         if let wrong = names.first(where: { !LocalRequestGate.isHostName($0) }) {
-            throw Misuse("--host-name is a name such as ci.example, without scheme and port, not \(wrong.quoted)")
+            throw UsageError("--host-name is a name such as ci.example, without scheme and port, not \(wrong.quoted)")
         }
         return names
     }
@@ -117,13 +117,13 @@ struct DataFolder: Sendable {
             .path
     }
 
-    /// Throws `Misuse` when the folder cannot be created.
+    /// Throws `UsageError` when the folder cannot be created.
     func make() throws {
         do {
             try FileManager.default.createDirectory(
                 atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
         } catch {
-            throw Misuse("\(path): the folder cannot be created; name another with --data")
+            throw UsageError("\(path): the folder cannot be created; name another with --data")
         }
     }
 

@@ -33,7 +33,9 @@ enum SyncCommand {
             """
     ) { arguments in
         let bundle: BundleID = try Arguments.identifier(arguments.required("bundle-id"), called: "--bundle-id")
-        guard let options = try AppStoreOptions(arguments) else { throw Misuse("souk sync needs --app-store-key FILE") }
+        guard let options = try AppStoreOptions(arguments) else {
+            throw UsageError("souk sync needs --app-store-key FILE")
+        }
         let environment = try SignedDataOptions.environment(
             named: arguments.text("environment") ?? StoreEnvironment.production.rawValue,
             among: [.production, .sandbox])
@@ -41,7 +43,7 @@ enum SyncCommand {
             try Arguments.identifier($0, called: "--customer") as CustomerID
         }
         guard customers.isEmpty || ["since", "until", "state"].allSatisfy({ arguments.text($0) == nil }) else {
-            throw Misuse("--customer sends all purchases at once: leave out --since, --until and --state")
+            throw UsageError("--customer sends all purchases at once: leave out --since, --until and --state")
         }
         let sync = StoreSync(
             store: options.client(

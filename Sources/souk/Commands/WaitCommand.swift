@@ -45,14 +45,15 @@ enum WaitCommand {
         case url(String)
         case file(String)
 
-        /// Throws `Misuse` for a URL that is not HTTP, and for an invalid file name.
+        /// Throws `UsageError` for a URL that is not HTTP, and for an invalid file name.
         init(_ text: String) throws {
             if text.hasPrefix("http://") || text.hasPrefix("https://") {
                 self = .url(text)
             } else if text.isEmpty || text.contains("://") || text.contains(/^[\w.\-]+:\d+$/) {
-                throw Misuse("URL is an http or https URL such as http://127.0.0.1:8080, and FILE the path of a file")
+                throw UsageError(
+                    "URL is an http or https URL such as http://127.0.0.1:8080, and FILE the path of a file")
             } else if !text.isPlausiblePath {
-                throw Misuse(path: text, "there is no such file")
+                throw UsageError(path: text, "there is no such file")
             } else {
                 self = .file(text)
             }
@@ -72,7 +73,7 @@ enum WaitCommand {
             }
         }
 
-        /// Returns the service's first line; `nil` before it is written. Throws `Misuse` for another first line.
+        /// Returns the service's first line; `nil` before it is written. Throws `UsageError` for another first line.
         func greeting() throws -> JSONValue? {
             switch self {
             case .url(let url): return ["listening": .string(url)]
@@ -82,7 +83,7 @@ enum WaitCommand {
                 guard let end = bytes.firstIndex(of: 0x0A) else { return nil }
                 guard let greeting = try? JSONValue(parsing: Array(bytes[..<end])),
                     greeting["listening"]?.stringValue != nil
-                else { throw Misuse("\(file): the first line has no URL of a service") }
+                else { throw UsageError("\(file): the first line has no URL of a service") }
                 return greeting
             }
         }
@@ -116,7 +117,7 @@ enum WaitCommand {
             }
         }
 
-        /// Throws `Misuse` for an invalid URL.
+        /// Throws `UsageError` for an invalid URL.
         private func answers(_ url: String) async throws -> Bool {
             do {
                 let limit = max(.milliseconds(100), min(.seconds(5), end - clock.now))
@@ -124,7 +125,7 @@ enum WaitCommand {
                 return response.status != 503
             } catch let error as HTTPError {
                 switch error.code {
-                case .invalidURL, .unsupported: throw Misuse("\(url): \(error.reason)")
+                case .invalidURL, .unsupported: throw UsageError("\(url): \(error.reason)")
                 // The service listens, and a client that trusts its certificate can connect.
                 case .tlsFailed: return true
                 default: return false

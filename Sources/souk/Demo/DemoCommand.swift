@@ -23,7 +23,7 @@ enum DemoCommand {
     ) { arguments in
         let named = arguments.text("data")
         if let named, let content = try? FileManager.default.contentsOfDirectory(atPath: named), !content.isEmpty {
-            throw Misuse("\(named): the folder is not empty; name an empty or a new one with --data")
+            throw UsageError("\(named): the folder is not empty; name an empty or a new one with --data")
         }
         let bundleID: BundleID = try arguments.identifier("bundle-id") ?? "com.example.souk"
         let folder = DataFolder(named)

@@ -7,7 +7,7 @@ final class DemoInspector: Sendable {
     let interceptor: Interceptor
     private let service: InspectorService
 
-    /// Throws `Misuse` when no address can be bound.
+    /// Throws `UsageError` when no address can be bound.
     init() throws {
         interceptor = Interceptor([])
         interceptor.run()

@@ -11,7 +11,7 @@ struct DemoProducts: Sendable {
     let features: FeatureMap
     let featureFile: String?
 
-    /// Throws `Misuse` for a catalogue that cannot be read. Copies the catalogue that comes with `souk` to `folder`.
+    /// Throws `UsageError` for a catalogue that cannot be read. Copies the catalogue that comes with `souk` to `folder`.
     init(_ named: String?, in folder: DataFolder) throws {
         switch named {
         case nil:

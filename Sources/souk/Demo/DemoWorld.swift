@@ -16,7 +16,7 @@ actor DemoWorld {
     let products: ProductList
     let customer: CustomerID = "customer-1042"
     let account = "ada"
-    let clock: FollowedClock
+    let clock: SimulatorClock
     nonisolated let storeURL: String
     nonisolated let serverURL: String
     let publicKey: String
@@ -70,7 +70,7 @@ actor DemoWorld {
         let (list, findings) = ProductList.lint(products.encoded(), file: "products.json")
         guard let list else { throw Failure(findings.map(\.description).joined(separator: "; ")) }
         network = CurlTransport.platformDefault()
-        clock = FollowedClock(url: storeURL, transport: network)
+        clock = SimulatorClock(url: storeURL, transport: network)
         try await clock.start()
         let server = try await Self.startServer(demoProducts, bundleID, folder, port: 0, root: root, storeURL: storeURL)
         do {

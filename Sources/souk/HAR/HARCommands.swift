@@ -58,21 +58,21 @@ enum HARCommands {
         let record: Record
     }
 
-    /// Throws `Misuse` for a file that is no HAR.
+    /// Throws `UsageError` for a file that is no HAR.
     static func read(_ file: String) throws -> HARDocument {
         do {
             return try HARDocument(parsing: InputFile.read(file, limit: sizeLimit))
         } catch let error as InterceptionError {
-            throw Misuse("\(file): \(error.reason)")
+            throw UsageError("\(file): \(error.reason)")
         }
     }
 
-    /// Returns the entries that `--entry` and `--only` select, or all. Throws `Misuse` when there is no such entry.
+    /// Returns the entries that `--entry` and `--only` select, or all. Throws `UsageError` when there is no such entry.
     static func chosen(from archive: HARDocument, _ arguments: Arguments) throws -> [Row] {
         var rows = archive.entries.enumerated().map {
             Row(number: $0.offset + 1, entry: $0.element, record: $0.element.record)
         }
-        if arguments.text("entry") != nil, rows.isEmpty { throw Misuse("the file has no entries") }
+        if arguments.text("entry") != nil, rows.isEmpty { throw UsageError("the file has no entries") }
         if let number = try arguments.integer("entry", in: 1...max(1, rows.count)) { rows = [rows[number - 1]] }
         if let words = arguments.text("only") {
             let query = RecordQuery(words)

@@ -71,21 +71,21 @@ extension HARReplay {
                 guard url.hasPrefix("http://") || url.hasPrefix("https://"), let host = URL(string: url)?.host,
                     !host.isEmpty,
                     !url.contains("?"), !url.contains("#")
-                else { throw Misuse("--to is a URL such as http://127.0.0.1:8080, not \(text.quoted)") }
+                else { throw UsageError("--to is a URL such as http://127.0.0.1:8080, not \(text.quoted)") }
                 return url
             }
             headers = try arguments.texts("header").map { text in
                 let parts = text.split(separator: ":", maxSplits: 1)
-                guard parts.count == 2 else { throw Misuse("--header is written 'NAME: VALUE'") }
+                guard parts.count == 2 else { throw UsageError("--header is written 'NAME: VALUE'") }
                 return .init(name: String(parts[0]), value: parts[1].trimmingCharacters(in: .whitespaces))
             }
             guard (try? HTTPHeaders(headers).validate()) != nil else {
-                throw Misuse("--header needs a name of letters, digits and hyphens, and a value in one line")
+                throw UsageError("--header needs a name of letters, digits and hyphens, and a value in one line")
             }
             timeout = .seconds(try arguments.integer("timeout", in: 1...3600) ?? 30)
         }
 
-        /// Returns the request to send for a recorded one. Throws `Misuse` for a request that must not go to its
+        /// Returns the request to send for a recorded one. Throws `UsageError` for a request that must not go to its
         /// original host.
         func request(for recorded: HTTPRequest, number: Int) throws -> HTTPRequest {
             var request = recorded
@@ -93,7 +93,7 @@ extension HARReplay {
                 request.url = origin + recorded.target
             } else if !Self.isLocal(recorded.url) {
                 let host = URL(string: recorded.url)?.host.map { HARText.redaction.redacted($0) } ?? "somewhere else"
-                throw Misuse(
+                throw UsageError(
                     "the request \(number) goes to \(host), not to this machine; name the server with --to URL")
             }
             let transportHeaders = [
@@ -101,7 +101,7 @@ extension HARReplay {
             ]
             request.headers = HTTPHeaders(
                 recorded.headers.fields.filter { field in
-                    !Redaction.marks(field.value)
+                    !Redaction.isRedacted(field.value)
                         && !transportHeaders.contains { $0.lowercased() == field.name.lowercased() }
                 })
             for field in headers { request.headers[field.name] = field.value }

@@ -22,14 +22,14 @@ struct Descriptors {
     ///   - requested: the value of `--max-connections`.
     ///   - warn: receives a sentence with the reason if there are fewer connections than usual.
     ///
-    /// Throws `Misuse` when the limit does not allow as many as `requested`.
+    /// Throws `UsageError` when the limit does not allow as many as `requested`.
     static func connections(_ requested: Int?, warn: (String) -> Void) throws -> Int {
         var limit = rlimit()
         guard getrlimit(resource, &limit) == 0 else { return requested ?? usualConnections }
         let most = connections(within: limit.rlim_max)
         let granted = min(requested ?? usualConnections, most)
         let why = "the system lets this process open \(limit.rlim_max) files (ulimit -Hn, LimitNOFILE)"
-        if let requested, requested > granted { throw Misuse("--max-connections can be \(most) at most: \(why)") }
+        if let requested, requested > granted { throw UsageError("--max-connections can be \(most) at most: \(why)") }
         if granted < usualConnections, requested == nil {
             warn("at most \(granted) connections instead of \(usualConnections): \(why)")
         }

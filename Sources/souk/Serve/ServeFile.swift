@@ -19,13 +19,13 @@ struct ServeFile: Sendable {
     /// The values without a file.
     init() {}
 
-    /// Throws `Misuse` with the file and the place of the first error.
+    /// Throws `UsageError` with the file and the place of the first error.
     init(_ path: String) throws {
         let json: JSONValue
         do { json = try JSONValue(parsing: try InputFile.read(path)) } catch let error as JSONError {
-            throw Misuse("\(path): this is not JSON: \(error)")
+            throw UsageError("\(path): this is not JSON: \(error)")
         }
-        guard case .object(let members) = json else { throw Misuse("\(path): this should be a JSON object") }
+        guard case .object(let members) = json else { throw UsageError("\(path): this should be a JSON object") }
         values = try ServeOptions.values(
             in: members, of: ServeOptions.all, beside: ["apps", "webPurchases", "webhooks"], at: path)
         apps = try Self.entries(members["apps"], at: "\(path)/apps").map { entry in
@@ -50,10 +50,10 @@ struct ServeFile: Sendable {
 
     private static func entries(_ value: JSONValue?, at pointer: String) throws -> [Entry] {
         guard let value else { return [] }
-        guard let elements = value.arrayValue else { throw Misuse("\(pointer): this should be a list of objects") }
+        guard let elements = value.arrayValue else { throw UsageError("\(pointer): this should be a list of objects") }
         return try elements.enumerated().map { index, element in
             guard case .object(let members) = element else {
-                throw Misuse("\(pointer)/\(index): this should be an object")
+                throw UsageError("\(pointer)/\(index): this should be an object")
             }
             return Entry(members: members, pointer: "\(pointer)/\(index)")
         }
@@ -65,13 +65,14 @@ struct ServeFile: Sendable {
 
         func allow(_ names: [String]) throws {
             for (name, _) in members where !names.contains(name) {
-                throw Misuse("\(pointer)/\(name): there is no such setting; there are \(names.joined(separator: ", "))")
+                throw UsageError(
+                    "\(pointer)/\(name): there is no such setting; there are \(names.joined(separator: ", "))")
             }
         }
 
         func text(_ name: String) throws -> String {
             guard let text = members[name]?.stringValue else {
-                throw Misuse("\(pointer)/\(name): this should be a string")
+                throw UsageError("\(pointer)/\(name): this should be a string")
             }
             return text
         }
@@ -82,11 +83,11 @@ struct ServeFile: Sendable {
 
         func secrets() throws -> [WebhookSecret] {
             guard let files = members["secretFiles"]?.arrayValue?.map(\.stringValue), !files.contains(nil) else {
-                throw Misuse("\(pointer)/secretFiles: this should be a list of files, each with one secret")
+                throw UsageError("\(pointer)/secretFiles: this should be a list of files, each with one secret")
             }
             return try files.compactMap(\.self).map { file in
                 do { return try WebhookSecret(try InputFile.text(file)) } catch let error as EntitlementServerError {
-                    throw Misuse("\(file): \(error.reason)")
+                    throw UsageError("\(file): \(error.reason)")
                 }
             }
         }

@@ -69,18 +69,18 @@ enum ServeOptions {
         }
     }
 
-    /// Reads the members for `options`. Throws `Misuse` for an unknown member or a value of another type.
+    /// Reads the members for `options`. Throws `UsageError` for an unknown member or a value of another type.
     static func values(
         in members: JSONMembers, of options: [Command.Option], beside others: [String], at pointer: String
     ) throws -> [String: [String]] {
         var values: [String: [String]] = [:]
         for (name, value) in members where !others.contains(name) {
             guard let option = options.first(where: { member(of: $0) == name }) else {
-                throw Misuse("\(pointer)/\(name): there is no such setting; see Documentation/Configuration.md")
+                throw UsageError("\(pointer)/\(name): there is no such setting; see Documentation/Configuration.md")
             }
             let texts = (option.repeats ? value.arrayValue ?? [value] : [value]).map(text)
             guard !texts.contains(nil) else {
-                throw Misuse(
+                throw UsageError(
                     "\(pointer)/\(name): this should be a string or a number\(option.repeats ? ", or a list of them" : "")"
                 )
             }

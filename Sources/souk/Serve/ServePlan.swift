@@ -35,13 +35,14 @@ struct ServePlan {
         }
         let others = bundles.filter { bundle in !appsInFile.contains { $0.bundleID == bundle } }
         guard arguments.text("app-apple-id") == nil || bundles.count + appsInFile.count <= 1 else {
-            throw Misuse("--app-apple-id is for one app: give one --bundle-id with it, or set it in apps of the file")
+            throw UsageError(
+                "--app-apple-id is for one app: give one --bundle-id with it, or set it in apps of the file")
         }
         apps =
             try appsInFile.map { entry in
                 try Self.app(entry.bundleID, arguments.replacing(with: entry.values), in: environments)
             } + others.map { try Self.app($0, arguments, in: environments) }
-        guard !apps.isEmpty else { throw Misuse("souk serve needs --bundle-id") }
+        guard !apps.isEmpty else { throw UsageError("souk serve needs --bundle-id") }
         let roots = arguments.texts("root")
         anchors = roots.isEmpty ? TrustAnchor.apple : try SignedDataOptions.anchors(in: roots)
         options = try ServiceOptions(arguments, bundles: apps.map(\.bundleID))
@@ -86,7 +87,7 @@ struct ServePlan {
         do {
             return try CreditTable(json: try JSONValue(parsing: try InputFile.read(path)))
         } catch let error as FeatureMapError {
-            throw Misuse("\(path): \(error)")
+            throw UsageError("\(path): \(error)")
         }
     }
 
@@ -112,9 +113,9 @@ struct ServePlan {
         do {
             return try await EntitlementService(configuration: configuration)
         } catch let error as EntitlementServerError {
-            throw Misuse(error.description)
+            throw UsageError(error.description)
         } catch let error as SQLError {
-            throw Misuse(error.description)
+            throw UsageError(error.description)
         }
     }
 }

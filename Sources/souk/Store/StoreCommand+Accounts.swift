@@ -49,7 +49,7 @@ extension StoreCommand {
         action("account set NAME", "Change an account", options: accountOptions) { client, arguments in
             let change = try change(arguments)
             guard change != StoreControlWire.AccountChange() else {
-                throw Misuse("account set changes nothing without an option; see souk store account set --help")
+                throw UsageError("account set changes nothing without an option; see souk store account set --help")
             }
             return try await client.ask(
                 .patch, "/accounts/\(arguments.operands[0])", change, as: StoreControlWire.Account.self
@@ -115,13 +115,13 @@ extension Arguments {
         switch text {
         case "on", "true", "yes": return true
         case "off", "false", "no": return false
-        default: throw Misuse("--\(name) is on or off, not \(text.quoted)")
+        default: throw UsageError("--\(name) is on or off, not \(text.quoted)")
         }
     }
 
     func uuid(_ name: String) throws -> UUID? {
         try text(name).map { text in
-            guard let uuid = UUID(text: text) else { throw Misuse("--\(name) is a UUID, not \(text.quoted)") }
+            guard let uuid = UUID(text: text) else { throw UsageError("--\(name) is a UUID, not \(text.quoted)") }
             return uuid
         }
     }

@@ -70,7 +70,7 @@ extension StoreCommand {
         ) { client, arguments in
             let kind = arguments.text("offer-kind")
             guard [nil, "promotional", "winBack"].contains(kind) else {
-                throw Misuse("--offer-kind is promotional or winBack, not \((kind ?? "").quoted)")
+                throw UsageError("--offer-kind is promotional or winBack, not \((kind ?? "").quoted)")
             }
             let buy = StoreControlWire.Buy(
                 productID: try product(arguments.operands[1]),
@@ -183,13 +183,13 @@ extension StoreCommand {
             ) { client, arguments in
                 let reason = try arguments.text("reason").map { text in
                     guard let reason = StoreControlWire.Refund.Reason(rawValue: text) else {
-                        throw Misuse("--reason is other or appIssue, not \(text.quoted)")
+                        throw UsageError("--reason is other or appIssue, not \(text.quoted)")
                     }
                     return reason
                 }
                 let percentage = try arguments.text("percentage").map { text in
                     guard let number = Double(text), number > 0, number <= 100 else {
-                        throw Misuse("--percentage is a number above 0 up to 100, not \(text.quoted)")
+                        throw UsageError("--percentage is a number above 0 up to 100, not \(text.quoted)")
                     }
                     return number
                 }
@@ -203,7 +203,7 @@ extension StoreCommand {
             ) { client, arguments in
                 let reason = try arguments.text("reason").map { text in
                     guard let reason = StoreControlWire.RefundRequest.Reason(rawValue: text) else {
-                        throw Misuse("--reason is one of \(refundReasons), not \(text.quoted)")
+                        throw UsageError("--reason is one of \(refundReasons), not \(text.quoted)")
                     }
                     return reason
                 }

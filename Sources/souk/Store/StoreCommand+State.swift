@@ -48,7 +48,7 @@ extension StoreCommand {
             let file = arguments.operands[0]
             let bytes = try InputFile.read(file, limit: 256 << 20)
             let state: JSONValue
-            do { state = try JSONValue(parsing: bytes) } catch { throw Misuse("\(file): not JSON: \(error)") }
+            do { state = try JSONValue(parsing: bytes) } catch { throw UsageError("\(file): not JSON: \(error)") }
             return StoreReport(
                 json: try await client.json(.put, "/state", state, doing: "importing"), text: "imported \(file)")
         },
@@ -58,7 +58,7 @@ extension StoreCommand {
 extension StoreCommand {
     private static func advance(_ text: String) throws -> StoreControlWire.Advance {
         guard let advance = StoreControlWire.Advance(text) else {
-            throw Misuse(
+            throw UsageError(
                 "a duration is written 90s, 15m, 6h, 40d, 1y or P1M, an instant 2026-11-20T14:40:00Z, not \(text.quoted)"
             )
         }

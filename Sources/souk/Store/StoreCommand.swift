@@ -40,7 +40,7 @@ enum StoreCommand {
         ) { arguments in
             let needed = operands.count { !$0.hasPrefix("[") }
             guard arguments.operands.count >= needed else {
-                throw Misuse("operands are missing; write souk store --url U \(usage)")
+                throw UsageError("operands are missing; write souk store --url U \(usage)")
             }
             let report = try await run(try StoreClient(arguments), arguments)
             if arguments.has("json") { try Terminal.print(json: report.json) } else { try Terminal.print(report.text) }
@@ -64,11 +64,11 @@ struct StoreReport: Sendable {
 struct StoreClient: Sendable {
     private let service: ServiceClient
 
-    /// Throws `Misuse` when `--url` is missing or invalid.
+    /// Throws `UsageError` when `--url` is missing or invalid.
     init(_ arguments: Arguments) throws {
         let url = try arguments.required("url")
         guard url.hasPrefix("http://") || url.hasPrefix("https://"), !url.contains("?"), !url.contains("#") else {
-            throw Misuse("--url is an http or https URL such as http://127.0.0.1:8080, without ? and #")
+            throw UsageError("--url is an http or https URL such as http://127.0.0.1:8080, without ? and #")
         }
         service = ServiceClient(url: (url.hasSuffix("/") ? String(url.dropLast()) : url) + "/control/v1")
     }

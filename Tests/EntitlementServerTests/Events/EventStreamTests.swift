@@ -200,7 +200,7 @@ final class EventListener: Sendable {
         _ = try await job.step()
         let late = try EventStream(
             ledger: bench.service.ledger, changes: ChangeSignal(clock: bench.realClock),
-            ledgerID: LedgerID(app: ServerBench.app, environment: .sandbox), after: 1, silence: 1,
+            ledgerID: LedgerID(app: ServerBench.app, environment: .sandbox), after: 1, keepAliveInterval: 1,
             for: try bench.authorization())
         let greeting = String(decoding: try await late.body.next() ?? [], as: UTF8.self)
         let expiry = greeting.split(separator: "\n\n").compactMap(ReceivedEvent.init)

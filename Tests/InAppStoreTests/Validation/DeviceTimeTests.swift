@@ -22,7 +22,7 @@ struct DeviceTimeTests {
         _ time: inout DeviceTime
     ) {
         let answer = CustomerAnswer(
-            customer: Fixture.customer(asOf: start + asOf * day), saidAt: said.map { start + $0 * day - late })
+            customer: Fixture.customer(asOf: start + asOf * day), serverTime: said.map { start + $0 * day - late })
         _ = time.learn(answer, after: before)
     }
 
@@ -90,7 +90,7 @@ struct DeviceTimeTests {
 
     @Test func `a clock that is ahead of it no more is right`() {
         var time = DeviceTime(reading: start + 10 * day)
-        let answer = CustomerAnswer(customer: Fixture.customer(), saidAt: start)
+        let answer = CustomerAnswer(customer: Fixture.customer(), serverTime: start)
         let isNewlyAhead = (0..<2).map { _ in time.learn(answer, after: nil) }
         #expect(isNewlyAhead == [true, false], "it is news once that the clock is ahead")
         learn(asOf: 0, saidOn: 10, &time)

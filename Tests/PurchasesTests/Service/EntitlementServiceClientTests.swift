@@ -183,10 +183,10 @@ import Testing
         ])
         let client = client(transport)
         let (first, second) = (Date(timeIntervalSince1970: 1_795_176_000), Date(timeIntervalSince1970: 1_795_262_400))
-        #expect(try await client.answer(about: "ada") == CustomerAnswer(customer: customer(), saidAt: first))
-        #expect(try await client.answer(about: "ada") == CustomerAnswer(customer: customer(), saidAt: second))
+        #expect(try await client.answer(about: "ada") == CustomerAnswer(customer: customer(), serverTime: first))
+        #expect(try await client.answer(about: "ada") == CustomerAnswer(customer: customer(), serverTime: second))
         for _ in 0..<2 { #expect(try await client.answer(about: "ada") == CustomerAnswer(customer: customer())) }
-        #expect(try await client.validate([transaction(1)], for: "ada").saidAt == second)
+        #expect(try await client.validate([transaction(1)], for: "ada").serverTime == second)
     }
 
     @Test func `an unexpected 304 is refused`() async throws {

@@ -73,7 +73,7 @@ private struct HashSigner: AnswerVerifier {
         let transport = ScriptedTransport([
             .perform { signer.sign(answer, to: $0) { $0.headers["Date"] = "Sun, 22 Nov 2026 09:00:00 GMT" } }
         ])
-        let date = try await client(transport).answer(about: "ada").saidAt
+        let date = try await client(transport).answer(about: "ada").serverTime
         #expect(date == seconds.map { Date(timeIntervalSince1970: $0) })
     }
 

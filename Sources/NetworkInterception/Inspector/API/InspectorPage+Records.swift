@@ -136,7 +136,7 @@ extension InspectorPage {
         let filter = RecordQuery(query)
         let position = Locked(try Self.position(request.headers["Last-Event-ID"], query["since"]) ?? feed.position)
         let greeting = Locked("retry: 1000\n\n" as String?)
-        let (feed, storage, silence) = (feed, interceptor.storage, configuration.silence)
+        let (feed, storage, interval) = (feed, interceptor.storage, configuration.keepAliveInterval)
         let wait = interceptor.configuration.wait
         let stream = HTTPBodyStream {
             let first = greeting.withLock { greeting in
@@ -145,9 +145,9 @@ extension InspectorPage {
             }
             if let first { return Array(first.utf8) }
             try? await wait(Self.gathering)
-            switch await feed.events(after: position.withLock { $0 }, silence: { try? await wait(silence) }) {
+            switch await feed.events(after: position.withLock { $0 }, timeout: { try? await wait(interval) }) {
             case .closed: return nil
-            case .silence: return Array(":\n\n".utf8)
+            case .timedOut: return Array(":\n\n".utf8)
             case .lost(let now):
                 position.withLock { $0 = now }
                 return Self.event("reset", [:], now)

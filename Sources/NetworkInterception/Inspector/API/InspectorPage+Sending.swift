@@ -74,13 +74,13 @@ extension InspectorPage {
         else {
             throw HTTPProblem.invalid("url", "url is an http or https URL with a host, percent-encoded.")
         }
-        guard !Redaction.marks(request.url) else {
+        guard !Redaction.isRedacted(request.url) else {
             throw HTTPProblem.invalid("url", "A part of the URL was redacted; write its value.")
         }
         if let headers = change["headers"] { request.headers = try Self.headers(headers) }
         // The transport computes these headers; redacted values are unknown.
         for name in ["Content-Length", "Transfer-Encoding", "Host", "Connection"] { request.headers[name] = nil }
-        request.headers.fields.removeAll { Redaction.marks($0.value) }
+        request.headers.fields.removeAll { Redaction.isRedacted($0.value) }
         if let body = try text("body", change) { request.body = .text(body) }
         return request
     }

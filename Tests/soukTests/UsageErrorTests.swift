@@ -4,7 +4,7 @@ import Primitives
 import Testing
 
 /// Invalid input gets one sentence and the right exit status, and changes nothing.
-@Suite struct MisuseTests {
+@Suite struct UsageErrorTests {
     struct Case: Sendable, CustomTestStringConvertible {
         let arguments: [String]
         let status: Int32
@@ -147,7 +147,7 @@ import Testing
         Case(arguments: ["inspect", "--host", "nowhere.invalid"], status: 2, sentence: "nowhere.invalid"),
         Case(arguments: ["demo", "--data", TestFiles.repository], status: 2, sentence: "not empty"),
     ])
-    func `misuse gets one sentence`(_ example: Case) async throws {
+    func `a usage error is explained in one sentence`(_ example: Case) async throws {
         let outcome = try await SoukExecutable.run(example.arguments)
         #expect(outcome.status == example.status, "\(outcome.errors)")
         #expect(outcome.errors.contains(example.sentence), "\(outcome.errors)")

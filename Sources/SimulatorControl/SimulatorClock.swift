@@ -5,12 +5,12 @@ import StoreModel
 
 /// A clock that shows the virtual time of a simulator, for a server or an app that runs in that time.
 ///
-///     let clock = FollowedClock(url: "http://127.0.0.1:8080", transport: transport)
+///     let clock = SimulatorClock(url: "http://127.0.0.1:8080", transport: transport)
 ///     try await clock.start()
 ///
 /// The clock long-polls the control API of the simulator, so it follows a jump at once. While the simulator cannot be
 /// reached, the clock continues at its last known rate. Before ``start()`` it shows the time of `base`.
-public final class FollowedClock: WallClock {
+public final class SimulatorClock: WallClock {
     private let url: String
     private let transport: any HTTPTransport
     private let base: any WallClock
@@ -124,3 +124,7 @@ public final class FollowedClock: WallClock {
                 revision: answer.state.revision))
     }
 }
+
+/// The former name of `SimulatorClock`.
+@available(*, deprecated, renamed: "SimulatorClock")
+public typealias FollowedClock = SimulatorClock
