@@ -108,7 +108,9 @@ let modules: [Module] = [
         testImports: ["BaseTestSupport", "ContractSuites", "HostTestSupport", "NetworkTestSupport", "StoreTestSupport"]),
     Module(
         name: "EntitlementServer",
-        imports: ["AppStorePayloads", "StoreModel", "SignedData", "SQLStorage", "HTTPCore", "Primitives"],
+        imports: [
+            "AppStorePayloads", "StoreModel", "SignedData", "SQLStorage", "HTTPCore", "WebPages", "Primitives",
+        ],
         testImports: [
             "BaseTestSupport", "CFaultyDisk", "HostTestSupport", "NetworkTestSupport", "PostgresStorage", "Purchases",
             "StoreTestSupport",

@@ -103,6 +103,9 @@ extension EntitlementService {
         /// Whether the service answers GET `/metrics`. Use `false` if ``EntitlementService/metricsHandler`` is bound to
         /// a port of its own.
         public var servesMetrics = true
+        /// The connections over which browsers reach the console, the pages for operators at `/console`. `nil`, the
+        /// default, turns the console off.
+        public var console: ConsoleAccess?
         /// The webhooks that receive events.
         public var webhooks: [Webhook] = []
         /// The transport of webhooks. It is required if there are any.

@@ -25,6 +25,8 @@ public final class EntitlementService: HTTPHandler {
         let statusPoller: StatusPoller?
         /// The servers that share the database; `nil` if it is not shared.
         let registry: ServerRegistry?
+        /// `nil` if the console is off.
+        let consoleSessions: ConsoleSessions?
     }
 
     private let configuration: Configuration
@@ -78,7 +80,12 @@ public final class EntitlementService: HTTPHandler {
             ledger: ledger, tokens: tokens,
             signer: AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock), metrics: metrics,
             changes: changes, readers: readers, statusPoller: StatusPoller(configuration, readers, ledger),
-            registry: registry)
+            registry: registry,
+            consoleSessions: try configuration.console.map { _ in
+                try ConsoleSessions(
+                    secrets: secrets, keys: keys, clock: configuration.realClock,
+                    randomBytes: configuration.randomBytes)
+            })
         router = Self.router(configuration, keys, parts)
         jobs = try await Self.jobs(configuration, parts)
     }
@@ -229,14 +236,23 @@ public final class EntitlementService: HTTPHandler {
     ) -> Router {
         let metrics = parts.metrics
         let observer = RequestObserver(configuration, metrics)
+        let limiter = RateLimiter(configuration, sharedBy: parts.registry)
         let authenticator = Authenticator(
             keys: keys, apps: Set(configuration.apps.map(\.bundleID)), environments: configuration.environments,
             makeID: configuration.makeRequestID, report: configuration.reportFailure,
             guarded: Set(configuration.apps.filter(\.requiresCustomerTokens).map(\.bundleID)), tokens: parts.tokens,
-            limiter: RateLimiter(configuration, sharedBy: parts.registry), signer: parts.signer, observer: observer)
+            limiter: limiter, signer: parts.signer, observer: observer)
         var router = Router(endpoints(configuration, parts)) { endpoint in
             let endpointMetrics = metrics.endpoint(endpoint.id)
             return { authenticator.respond(to: endpoint, $0, $1, counting: endpointMetrics) }
+        }
+        if let console = Console(configuration, parts, limiter, observer) {
+            for route in console.routes {
+                let endpointMetrics = metrics.endpoint(route.id)
+                router.on(route.method, route.path) { request, _ in
+                    console.respond(to: request, at: route, counting: endpointMetrics)
+                }
+            }
         }
         let (refuse, unknownPath) = (router.refuse, metrics.endpoint(ServerMetrics.unknownPath))
         router.refuse = { refusal, request in
@@ -251,6 +267,11 @@ public final class EntitlementService: HTTPHandler {
 
     /// The endpoints of this server.
     var endpoints: [Endpoint<ServerHandler>] { Self.endpoints(configuration, parts) }
+
+    /// The routes of the console; none if it is off.
+    var consoleRoutes: [ConsoleRoute] {
+        Console(configuration, parts, RateLimiter(configuration), RequestObserver(configuration, metrics))?.routes ?? []
+    }
 
     /// Returns all endpoints, in the order of the OpenAPI document.
     static func endpoints(_ configuration: Configuration, _ parts: Parts) -> [Endpoint<ServerHandler>] {
@@ -306,7 +327,7 @@ public final class EntitlementService: HTTPHandler {
             deliveries.endpoints,
             metricsEndpoints,
             open.endpoints,
-            IndexRoute(version: configuration.version).endpoints,
+            IndexRoute(version: configuration.version, hasConsole: configuration.console != nil).endpoints,
         ].flatMap(\.self)
         return all + DocumentRoutes(describing: all, of: configuration.environments).endpoints
     }

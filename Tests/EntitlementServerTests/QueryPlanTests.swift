@@ -17,6 +17,7 @@ import Testing
         let bench = try await ServerBench(
             configure: {
                 $0.answerMemory = 0
+                $0.console = .loopback
                 $0.webhooks = [Webhook(name: "crm", app: ServerBench.app, url: "http://a/", secrets: [secret])]
                 $0.webhookTransport = receiver
                 $0.webhookBackoff = .none
@@ -34,6 +35,10 @@ import Testing
         _ = try await bench.grant()
         _ = try await bench.send(.delete, "/v1/customers/anna/grants/x", as: .secret)
         _ = try await bench.send(.get, "/v1/customers/anna/facts", as: .secret)
+        let visitor = try await ConsoleVisitor.signedIn(at: bench)
+        for path in ["", "?query=an", "/customer?id=anna", "/customer?id=anna&purchase=1", "/fact?id=anna&sequence=1"] {
+            #expect(try await visitor.get(path).status == 200)
+        }
         bench.clock.advance(by: 60 * 86400)
         _ = try await bench.get("anna")
         try await bench.deliver()

@@ -34,7 +34,8 @@ import Testing
         let member = humps.dropFirst().reduce(String(humps[0])) { $0 + $1.capitalized }
         let repeats = words.last == "…" ? " …" : ""
         let text = parts[1...].joined(separator: "  ").trimmingCharacters(in: .whitespaces)
-        return "| `--\(name) \(words[1])`\(repeats) | `\(variable)` | `\(member)` | \(text) |"
+        let value = words.count > 1 ? " \(words[1])" : ""
+        return "| `--\(name)\(value)`\(repeats) | `\(variable)` | `\(member)` | \(text) |"
     }
 
     private func configuration(_ json: JSONValue) throws -> String { try folder.write("souk.json", json.text()) }
@@ -78,6 +79,44 @@ import Testing
         #expect(try await refusal([], ["SOUK_LOG": "quiet"]).contains("not \"quiet\""))
         #expect(try await refusal(["--log", "silent"], ["SOUK_LOG": "quiet"]).contains("not \"silent\""))
         #expect(!FileManager.default.fileExists(atPath: folder.file("ledger.sqlite")), "Nothing was touched.")
+    }
+
+    @Test func `the console is off, and on by a flag, a variable or the file`() async throws {
+        let on = try configuration(["bundleId": "com.example.souk", "console": true])
+        let cases: [(flags: [String], environment: [String: String], isOn: Bool)] = [
+            (["--bundle-id", "com.example.souk"], [:], false),
+            (["--bundle-id", "com.example.souk", "--console"], [:], true),
+            (["--bundle-id", "com.example.souk"], ["SOUK_CONSOLE": "on"], true),
+            (["--config", on], [:], true), (["--config", on], ["SOUK_CONSOLE": "off"], false),
+        ]
+        for (index, test) in cases.enumerated() {
+            let server = try await SoukService(
+                ["serve", "--database", "sqlite:" + folder.file("\(index).sqlite")] + test.flags,
+                environment: test.environment)
+            #expect(try await status(server.url, "/console/sign-in") == (test.isOn ? 200 : 404), "\(test)")
+            #expect(server.greeting["console"]?.stringValue == (test.isOn ? server.url + "/console" : nil))
+            #expect(await server.stop() == 0)
+        }
+    }
+
+    @Test func `without TLS the console needs a loopback address, and nothing starts`() async throws {
+        let ledger = folder.file("ledger.sqlite")
+        func refusal(_ flags: [String], _ environment: [String: String] = [:]) async throws -> String {
+            let refused = try await SoukExecutable.run(
+                ["serve", "--database", "sqlite:" + ledger, "--bundle-id", "com.example.souk"] + flags,
+                environment: environment)
+            #expect(refused.status == 2)
+            return refused.errors
+        }
+        for host in ["0.0.0.0", "::", "192.0.2.1"] {
+            let sentence = try await refusal(["--console", "--host", host])
+            #expect(sentence.contains("--console needs TLS or a loopback address"), "\(sentence)")
+        }
+        #expect(try await refusal(["--console=on"]).contains("takes no value"))
+        #expect(try await refusal([], ["SOUK_CONSOLE": "maybe"]).contains("--console is on or off"))
+        let wrong = try configuration(["bundleId": "com.example.souk", "console": "yes"])
+        #expect(try await refusal(["--config", wrong]).contains("/console: this should be true or false"))
+        #expect(!FileManager.default.fileExists(atPath: ledger), "Nothing was touched.")
     }
 
     @Test func `what is wrong in a file is named with its place`() async throws {

@@ -30,8 +30,12 @@ final class SoukService: Sendable {
     /// Starts the program and reads its first line. Throws when it ends before.
     ///
     /// - Parameter openFiles: its soft limit of open files.
-    convenience init(_ arguments: [String], openFiles: Int? = nil, in folder: String? = nil) async throws {
-        try await self.init(program: "souk", arguments + ["--stop-with-parent"], openFiles: openFiles, in: folder)
+    convenience init(
+        _ arguments: [String], environment: [String: String] = [:], openFiles: Int? = nil, in folder: String? = nil
+    ) async throws {
+        try await self.init(
+            program: "souk", arguments + ["--stop-with-parent"], environment: environment, openFiles: openFiles,
+            in: folder)
     }
 
     /// Starts `souk` with this umask.
@@ -40,12 +44,15 @@ final class SoukService: Sendable {
     }
 
     init(
-        program: String, _ arguments: [String], openFiles: Int? = nil, mask: String? = nil, in folder: String? = nil
+        program: String, _ arguments: [String], environment: [String: String] = [:], openFiles: Int? = nil,
+        mask: String? = nil, in folder: String? = nil
     ) async throws {
         var words = [SoukExecutable.path(program)] + arguments
         if let mask { words = ["/bin/sh", "-c", "umask \(mask); exec \"$@\"", "sh"] + words }
         if let openFiles { words = ["/bin/sh", "-c", "ulimit -Sn \(openFiles); exec \"$@\"", "sh"] + words }
-        child = try ChildProgram(words[0], Array(words.dropFirst()), in: folder, input: .captured, output: .captured)
+        child = try ChildProgram(
+            words[0], Array(words.dropFirst()), environment: environment, in: folder, input: .captured,
+            output: .captured)
         greeting = try JSONValue(parsing: await child.output.firstLine() ?? "")
     }
 

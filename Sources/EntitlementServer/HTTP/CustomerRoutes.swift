@@ -157,21 +157,26 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
-    /// Returns facts of the customer's purchases, newest first.
-    func factRows(of customer: CustomerID, before sequence: Int64, limit: Int) throws -> [SQLRow] {
-        try connection.query(
+    /// Returns facts of the customer's purchases, or of one of them, newest first.
+    func factRows(
+        of customer: CustomerID, before sequence: Int64, limit: Int, in purchase: TransactionID? = nil
+    ) throws -> [SQLRow] {
+        let ofPurchase = purchase == nil ? "" : " AND holder.original_transaction_id = ?6"
+        return try connection.query(
             """
             SELECT fact.sequence AS sequence, fact.source AS source, fact.kind AS kind, fact.format AS format,
                 fact.digest AS digest, fact.transaction_id AS transaction_id,
                 fact.original_transaction_id AS original_transaction_id, fact.signed_at AS signed_at,
                 fact.received_at AS received_at, fact.data_key AS data_key, fact.header AS header,
-                fact.source_bytes AS source_bytes
+                fact.source_bytes AS source_bytes, fact.summary AS summary
             FROM holder CROSS JOIN fact
-            WHERE holder.app = ?1 AND holder.environment = ?2 AND holder.customer = ?3 AND fact.app = ?1
+            WHERE holder.app = ?1 AND holder.environment = ?2 AND holder.customer = ?3\(ofPurchase) AND fact.app = ?1
                 AND fact.environment = ?2 AND fact.original_transaction_id = holder.original_transaction_id
                 AND fact.sequence < ?4
             ORDER BY fact.sequence DESC LIMIT ?5
-            """, values(.text(customer.rawValue), .integer(sequence), .integer(Int64(limit))))
+            """,
+            values(.text(customer.rawValue), .integer(sequence), .integer(Int64(limit)))
+                + (purchase.map { [.text($0.rawValue)] } ?? []))
     }
 
     /// Returns one fact in its wire format.

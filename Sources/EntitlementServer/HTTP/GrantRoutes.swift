@@ -37,7 +37,9 @@ struct GrantRoutes: Sendable {
         return context.later {
             let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)
             return try await idempotent.respond(to: context, body: body) { idempotency in
-                let grant = try grant(RequestBody.decode(GrantRequest.self, from: body))
+                let grant = try Grant(
+                    RequestBody.decode(GrantRequest.self, from: body), id: makeID(),
+                    at: ledger.clock.now().wholeMillisecond)
                 return try await ledger.add(grant, to: customer, as: idempotency) { answer in
                     KeptAnswer(status: 201, answer)
                 }
@@ -53,9 +55,11 @@ struct GrantRoutes: Sendable {
             return ledger.adding(answer.revision, to: answer.response(unless: nil))
         }
     }
+}
 
-    private func grant(_ asked: GrantRequest) throws -> Grant {
-        let now = ledger.clock.now().wholeMillisecond
+extension Grant {
+    /// Creates a grant from a request. Throws 400 for an invalid field.
+    init(_ asked: GrantRequest, id: String, at now: Date) throws {
         guard ProductID(rawValue: asked.feature) != nil else {
             throw Refusal.invalid("feature", "should have \(ProductID.rule)")
         }
@@ -66,7 +70,7 @@ struct GrantRoutes: Sendable {
         if let until {
             guard until > now else { throw Refusal.invalid("until", "should be in the future") }
         }
-        return Grant(id: makeID(), feature: asked.feature, from: now, until: until, reason: asked.reason)
+        self.init(id: id, feature: asked.feature, from: now, until: until, reason: asked.reason)
     }
 }
 

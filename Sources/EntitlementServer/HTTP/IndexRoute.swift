@@ -15,11 +15,13 @@ struct IndexRoute: Sendable {
     private let json: [UInt8]
     private let page: HTTPResponse
 
-    init(version: String?) {
+    init(version: String?, hasConsole: Bool = false) {
+        let console = IndexPage.Link(path: ConsoleRoute.root, summary: "The console, for operators with a secret key")
         let page = IndexPage(
             name: "Souk entitlement server",
             description: "Verifies and stores signed transactions, and answers which features each customer may use.",
-            details: version.map { [("Version", $0)] } ?? [], links: Self.links,
+            details: version.map { [("Version", $0)] } ?? [],
+            links: Self.links + (hasConsole ? [console] : []),
             note: """
                 The folder Documentation of Souk has more: FactsIn.md on presenting purchases, Entitlements.md and \
                 Customers.md on answers, Events.md on changes.

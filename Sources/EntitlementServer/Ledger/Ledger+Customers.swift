@@ -350,7 +350,7 @@ extension LedgerTransaction {
         ).map { CustomerID(unchecked: try $0["alias"]) }
     }
 
-    fileprivate func entry(of customer: CustomerID) throws -> CustomerList.Entry? {
+    func entry(of customer: CustomerID) throws -> CustomerList.Entry? {
         try connection.first(
             "SELECT first_seen_at, erased_at FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3",
             values(.text(customer.rawValue))

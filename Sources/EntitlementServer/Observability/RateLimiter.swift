@@ -41,7 +41,7 @@ public struct RateLimit: Hashable, Sendable {
 
     /// Takes a token from a bucket that is full at `fullAt`, in seconds of a monotonic clock. Returns `nil`, or the number
     /// of seconds until the next token if the bucket is empty.
-    fileprivate func take(from fullAt: inout Double, at now: Double) -> Double? {
+    func take(from fullAt: inout Double, at now: Double) -> Double? {
         let whole = Double(burst) / perSecond
         let next = max(fullAt, now) + 1 / perSecond
         guard next <= now + whole + 1e-6 else { return next - now - whole }

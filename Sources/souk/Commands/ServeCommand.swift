@@ -52,7 +52,9 @@ enum ServeCommand {
             return (service, try await service.createMissingKeys { try save($0, beside: path) })
         }
         let announced = Terminal.announce(
-            announcement(listener.url, metrics: metricsListener?.url, database: ledger.name, path: path, keys: keys))
+            announcement(
+                listener.url, hasConsole: plan.hasConsole, metrics: metricsListener?.url, database: ledger.name,
+                path: path, keys: keys))
         let backgroundJobs = Task {
             // Without background jobs the server must not continue.
             defer { stop.request() }
@@ -129,9 +131,10 @@ enum ServeCommand {
     }
 
     private static func announcement(
-        _ url: String, metrics: String?, database: String, path: String, keys: [IssuedKeys]
+        _ url: String, hasConsole: Bool, metrics: String?, database: String, path: String, keys: [IssuedKeys]
     ) -> JSONValue {
         var line: JSONValue = ["listening": .string(url), "database": .string(database)]
+        if hasConsole { line["console"] = .string(url + "/console") }
         if let metrics { line["metrics"] = .string(metrics + "/metrics") }
         guard let first = keys.first else { return line }
         line["publicKey"] = .string(first.publicKey)

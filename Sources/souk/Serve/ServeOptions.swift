@@ -22,9 +22,12 @@ enum ServeOptions {
                 help: "the limit of open connections; a further one closes the one idle for longest (10000)"),
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
-            formerFeatures, LedgerLocation.standby, LedgerLocation.standbyLag,
+            console, formerFeatures, LedgerLocation.standby, LedgerLocation.standbyLag,
             .init(name: "event-retention", value: "DURATION", help: "how long events are kept (30d)"),
         ] + ServiceOptions.options
+
+    static let console = Command.Option(
+        name: "console", help: "serve the console at /console; needs a loopback address or TLS")
 
     static let formerFeatures = Command.Option(
         name: "former-features", value: "WHAT",
@@ -61,6 +64,9 @@ enum ServeOptions {
         return words.dropFirst().reduce(String(words[0])) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
     }
 
+    /// The value of an option without a value that is on. As a variable it is `on` or `off`, as a member true or false.
+    private static let on = "on"
+
     /// Returns the values of the environment variables. Spaces separate several values of one variable.
     static func values(in environment: [String: String]) -> [String: [String]] {
         all.reduce(into: [:]) { values, option in
@@ -77,6 +83,13 @@ enum ServeOptions {
         for (name, value) in members where !others.contains(name) {
             guard let option = options.first(where: { member(of: $0) == name }) else {
                 throw UsageError("\(pointer)/\(name): there is no such setting; see Documentation/Configuration.md")
+            }
+            if option.value == nil {
+                guard let isOn = value.boolValue else {
+                    throw UsageError("\(pointer)/\(name): this should be true or false")
+                }
+                values[option.name] = [isOn ? on : "off"]
+                continue
             }
             let texts = (option.repeats ? value.arrayValue ?? [value] : [value]).map(text)
             guard !texts.contains(nil) else {

@@ -14,6 +14,7 @@ struct ServePlan {
     private let environments: [StoreEnvironment]
     private let anchors: [TrustAnchor]
     private let eventRetention: TimeInterval?
+    private let console: EntitlementService.Configuration.ConsoleAccess?
     private let file: ServeFile
 
     /// Flags override the environment, which overrides the file. Settings of one app in the file override all of them.
@@ -47,7 +48,30 @@ struct ServePlan {
         anchors = roots.isEmpty ? TrustAnchor.apple : try SignedDataOptions.anchors(in: roots)
         options = try ServiceOptions(arguments, bundles: apps.map(\.bundleID))
         eventRetention = try arguments.text("event-retention").map(Self.seconds)
+        console = try Self.console(arguments)
     }
+
+    /// Returns the connections of the console; `nil` if it is off. Throws `UsageError` if other machines could read it on the
+    /// network: a listener without TLS that is not on a loopback address.
+    private static func console(
+        _ arguments: Arguments
+    ) throws -> EntitlementService.Configuration.ConsoleAccess? {
+        let option = ServeOptions.console
+        let setting = try arguments.choice(option.name) as Switch?
+        guard arguments.has(option.name) || setting == .on else { return nil }
+        if arguments.text("tls-certificate") != nil { return .tls }
+        let host = arguments.text("host") ?? "127.0.0.1"
+        guard ["127.0.0.1", "::1", "[::1]", "localhost"].contains(host.lowercased()) else {
+            throw UsageError(
+                "--console needs TLS or a loopback address: give --tls-certificate and --tls-key, or --host 127.0.0.1")
+        }
+        return .loopback
+    }
+
+    private enum Switch: String, CaseIterable { case on, off }
+
+    /// Whether the console is on.
+    var hasConsole: Bool { console != nil }
 
     private static func seconds(_ text: String) throws -> TimeInterval {
         let start = Date(timeIntervalSince1970: 0)
@@ -98,6 +122,7 @@ struct ServePlan {
         var configuration = EntitlementService.Configuration(
             database: database, apps: apps, environments: environments)
         configuration.version = VersionCommand.version
+        configuration.console = console
         configuration.standby = standby
         if let text = arguments.text(LedgerLocation.standbyLag.name) {
             configuration.standbyLag = try Self.seconds(text)

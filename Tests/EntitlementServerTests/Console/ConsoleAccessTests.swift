@@ -1,0 +1,136 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+/// The access rules of the console: every route with every role.
+@Suite struct ConsoleAccessTests {
+    private enum Access { case open, readOnly, full }
+
+    private static let contract: [String: Access] = [
+        "GET /console": .readOnly, "GET /console/customer": .readOnly, "GET /console/fact": .readOnly,
+        "GET /console/": .open, "GET /console/sign-in": .open, "POST /console/sign-in": .open,
+        "POST /console/sign-out": .readOnly,
+        "POST /console/grants/review": .full, "POST /console/grants": .full,
+        "POST /console/withdrawals/review": .full, "POST /console/withdrawals": .full,
+    ]
+
+    private static let fields = [
+        ("id", "anna"), ("feature", "extra"), ("reason", "test"), ("request", "r1"), ("grant", "unknown"),
+        ("sequence", "1"),
+    ]
+
+    /// Sends a request to a route, with the token of the session in a form.
+    private static func send(
+        _ route: ConsoleRoute, _ visitor: ConsoleVisitor, form: String?, changing: [(String, String?)] = []
+    ) async throws -> ServerBench.Reply {
+        let path = String(route.path.dropFirst(ConsoleRoute.root.count))
+        guard route.method == .post else { return try await visitor.get(path + "?" + HTTPQuery(fields).encoded) }
+        return try await visitor.post(path, fields + (form.map { [("form", $0)] } ?? []), changing: changing)
+    }
+
+    @Test func `without configuration the console answers as any unknown path`() async throws {
+        let bench = try await ServerBench()
+        #expect(bench.service.consoleRoutes.isEmpty)
+        let unknown = try await bench.send(.get, "/unknown", as: .none)
+        for path in ["/console", "/console/sign-in", "/console/customer?id=anna"] {
+            for method in [HTTPRequest.Method.get, .post] {
+                let reply = try await bench.send(method, path, as: .none)
+                #expect(reply.status == 404 && reply.bytes == unknown.bytes, "\(path)")
+            }
+        }
+        #expect(!(try await bench.send(.get, "/", as: .none).text.contains("console")))
+        await bench.close()
+    }
+
+    @Test func `the index names the console where it is configured`() async throws {
+        let bench = try await ServerBench.withConsole()
+        #expect(try await bench.send(.get, "/", as: .none).text.contains("\"/console\""))
+        #expect(try await bench.send(.get, "/console/unknown", as: .none).status == 404)
+        #expect(
+            try await bench.send(.get, "/console/", as: .none, headers: ["Host": "localhost"]).location == "/console")
+        await bench.close()
+    }
+
+    @Test(.onSQLite) func `every route admits the roles of the table, and changes nothing for others`() async throws {
+        let bench = try await ServerBench.withConsole()
+        _ = try await bench.post(bench.purchase("1"))
+        _ = try await bench.grant("more")
+        let visitors = (
+            none: ConsoleVisitor(bench: bench), reader: try await ConsoleVisitor.signedIn(at: bench, as: .readOnly),
+            full: try await ConsoleVisitor.signedIn(at: bench),
+            other: try await ConsoleVisitor.signedIn(at: bench, of: ServerBench.otherApp)
+        )
+        let routes = bench.service.consoleRoutes
+        #expect(Set(routes.map { "\($0.method) \($0.path)" }) == Set(Self.contract.keys))
+        let before = try bench.contents()
+        for route in routes {
+            let name = "\(route.method) \(route.path)"
+            let access = try #require(Self.contract[name])
+            guard access != .open else { continue }
+            let none = try await Self.send(route, visitors.none, form: nil)
+            #expect(none.status == (route.method == .post ? 403 : 303), "\(name)")
+            let reader = try await Self.send(route, visitors.reader, form: visitors.reader.formToken())
+            #expect((reader.status == 403) == (access == .full), "\(name): \(reader.status)")
+            if access == .full { #expect(reader.text.contains("Read-only session"), "\(name)") }
+            // The customer belongs to another app.
+            let other = try await Self.send(route, visitors.other, form: visitors.other.formToken())
+            if route.path != "/console" && route.path != "/console/sign-out" { #expect(other.status == 404, "\(name)") }
+        }
+        #expect(try bench.contents() == before)
+        for route in routes where route.path != "/console/sign-out" {
+            let reply = try await Self.send(route, visitors.full, form: visitors.full.formToken())
+            if Self.contract["\(route.method) \(route.path)"] != .open { #expect(reply.status != 403, "\(route.path)") }
+        }
+        #expect(try await bench.get().active().contains("extra"))
+        await bench.close()
+    }
+
+    @Test(.onSQLite) func `a form of another site or session changes nothing`() async throws {
+        let bench = try await ServerBench.withConsole()
+        _ = try await bench.post(bench.purchase("1"))
+        let visitor = try await ConsoleVisitor.signedIn(at: bench)
+        let (own, other) = (
+            try await visitor.formToken(), try await ConsoleVisitor.signedIn(at: bench).formToken()
+        )
+        #expect(own != other)
+        let before = try bench.contents()
+        for route in bench.service.consoleRoutes where route.method == .post {
+            for changes in [
+                [("Origin", "http://evil.example")], [("Origin", "null")], [("Origin", nil)],
+                [("Origin", "http://127.0.0.1:9")], [("Origin", "https://127.0.0.1:8080")],
+                [("Sec-Fetch-Site", "cross-site")], [("Sec-Fetch-Site", "same-site")],
+                [("Host", "evil.example"), ("Origin", "http://evil.example")],
+            ] as [[(String, String?)]] {
+                let reply = try await Self.send(route, visitor, form: own, changing: changes)
+                #expect(reply.status == 403 && reply.headers["Set-Cookie"] == nil, "\(route.path) \(changes)")
+            }
+            guard route.path != "/console/sign-in" else { continue }
+            for token in [nil, "", other, own + "A", String(own.dropLast())] {
+                let reply = try await Self.send(route, visitor, form: token)
+                #expect(reply.status == 403 && reply.text.contains("Form expired"), "\(route.path)")
+            }
+            let typed = try await Self.send(
+                route, visitor, form: own, changing: [("Content-Type", "text/plain")])
+            #expect(typed.status == 415)
+        }
+        #expect(try bench.contents() == before)
+        let foreign = try await visitor.get(headers: [:])
+        #expect(foreign.status == 200)
+        await bench.close()
+    }
+
+    @Test func `a name that resolves to this machine is not accepted without TLS`() async throws {
+        let bench = try await ServerBench.withConsole()
+        let cookie = try #require(try await ConsoleVisitor.signedIn(at: bench).cookie)
+        for (host, status) in [("evil.example", 403), ("localhost:8080", 200), ("[::1]:8080", 200)] {
+            let reply = try await bench.send(
+                .get, "/console", as: .none, headers: ["Host": host, "Cookie": cookie])
+            #expect(reply.status == status, "\(host)")
+        }
+        await bench.close()
+    }
+}

@@ -1,0 +1,97 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+/// A browser at the console of a bench, with its cookie.
+struct ConsoleVisitor {
+    static let host = "127.0.0.1:8080"
+
+    let bench: ServerBench
+    /// The cookie pair of the session; `nil` without one.
+    var cookie: String?
+
+    /// Signs in. Requires that the server accepts the key.
+    static func signedIn(
+        at bench: ServerBench, as role: ConsoleSession.Role = .full, of app: BundleID = ServerBench.app,
+        key: String? = nil
+    ) async throws -> ConsoleVisitor {
+        var visitor = ConsoleVisitor(bench: bench)
+        let secret = try key ?? #require(bench.keys[app]).secretKey
+        let reply = try await visitor.signIn(secret, as: role)
+        try #require(reply.status == 303)
+        let cookie: String = try #require(reply.cookie)
+        visitor.cookie = cookie
+        return visitor
+    }
+
+    func signIn(_ key: String, as role: ConsoleSession.Role = .full) async throws -> ServerBench.Reply {
+        try await post("/sign-in", [("key", key), ("role", role.rawValue)])
+    }
+
+    func get(_ path: String = "", headers: HTTPHeaders = [:]) async throws -> ServerBench.Reply {
+        var headers = headers
+        headers.add("Host", Self.host)
+        if let cookie { headers.add("Cookie", cookie) }
+        return try await bench.send(.get, "/console" + path, as: .none, headers: headers)
+    }
+
+    /// Sends a form as a page of the console does. `changing` replaces headers; `nil` removes one.
+    func post(
+        _ path: String, _ fields: [(String, String)], changing: [(String, String?)] = []
+    ) async throws -> ServerBench.Reply {
+        var headers: HTTPHeaders = [
+            "Host": Self.host, "Origin": "http://" + Self.host, "Sec-Fetch-Site": "same-origin",
+            "Content-Type": "application/x-www-form-urlencoded",
+        ]
+        for (name, value) in changing { headers[name] = value }
+        if let cookie { headers.add("Cookie", cookie) }
+        return try await bench.send(
+            .post, "/console" + path, as: .none, headers: headers, body: .text(HTTPQuery(fields).encoded))
+    }
+
+    /// Sends a form with the token of the session.
+    func submit(_ path: String, _ fields: [(String, String)]) async throws -> ServerBench.Reply {
+        try await post(path, fields + [("form", try await formToken())])
+    }
+
+    /// Returns the token of the session's forms, from a page.
+    func formToken() async throws -> String {
+        let page = try await get().text
+        return try #require(page.firstMatch(of: /name="form" value="([^"]+)"/)).output.1.description
+    }
+
+    /// Returns the page of a customer.
+    func customer(_ id: String = "anna", _ fields: [(String, String)] = []) async throws -> ServerBench.Reply {
+        try await get("/customer?" + HTTPQuery([("id", id)] + fields).encoded)
+    }
+}
+
+extension ServerBench.Reply {
+    var text: String { String(decoding: bytes, as: UTF8.self) }
+    /// The name and value of the cookie that the response sets.
+    var cookie: String? { headers["Set-Cookie"]?.split(separator: ";").first.map(String.init) }
+    var location: String? { headers["Location"] }
+}
+
+extension ServerBench {
+    /// Creates a bench with a console.
+    static func withConsole(
+        access: EntitlementService.Configuration.ConsoleAccess = .loopback, folder: Folder? = nil,
+        keys: [BundleID: IssuedKeys] = [:], configure: (inout EntitlementService.Configuration) -> Void = { _ in }
+    ) async throws -> ServerBench {
+        try await ServerBench(folder: folder, keys: keys) { configuration in
+            configuration.console = access
+            configure(&configuration)
+        }
+    }
+
+    /// Revokes the keys of an app with these rights.
+    func revokeKeys(of app: BundleID = app, _ kind: KeyKind = .secret) async throws {
+        let keys = APIKeys(database: database)
+        for entry in try keys.list(of: app) where entry.kind == kind { try await keys.revoke(entry.id) }
+    }
+}
