@@ -11,9 +11,9 @@ package struct LifeDifference: Error, CustomStringConvertible {
         self.description = description
     }
 
-    /// Returns the difference that `live` throws, with fewer steps: removes steps, the last ones first, while a
-    /// difference remains. Returns `nil` if `live` throws nothing. Any other error counts as a difference after the
-    /// last step.
+    /// Returns the difference that `live` throws, and the steps that lead to it. Removes steps, the last ones first, as
+    /// long as a difference remains. Returns `nil` if `live` throws nothing. Any other error counts as a difference
+    /// after the last step.
     package static func first<Step>(
         in steps: [Step], live: ([Step]) async throws -> Void
     ) async -> (steps: [Step], difference: LifeDifference)? {

@@ -70,7 +70,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             }
             try #expect(balances(database) == [0, 0])
         },
-        SQLDatabaseContract("a failed statement fails its body even when caught") { database in
+        SQLDatabaseContract("a failed statement fails its body, even if the body catches the error") { database in
             let error = await #expect(throws: SQLError.self) {
                 try await database.write { connection in
                     try connection.execute("UPDATE account SET balance = 5")
@@ -220,7 +220,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                 }
             }
         },
-        SQLDatabaseContract("each stops when its body throws, and the connection stays usable") { database in
+        SQLDatabaseContract("`each` stops when its body throws, and the connection stays usable") { database in
             struct Enough: Error {}
             let seen: [String] = try database.read { connection in
                 var seen: [String] = []
@@ -241,7 +241,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             }
             #expect(seen == ["a", "aa", "ab", "ba", "bb"])
         },
-        SQLDatabaseContract("a statement that returns what it wrote writes all of it") { database in
+        SQLDatabaseContract("a statement with RETURNING writes all rows, even if only some are read") { database in
             let first: Int? = try await database.write { connection in
                 try connection.first("UPDATE account SET balance = balance + 7 RETURNING balance")?["balance"]
             }
@@ -256,7 +256,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                 try await database.write { try $0.each(orphan) { _ in throw Enough() } }
             }
         },
-        SQLDatabaseContract("the next statement sees what perform wrote, or throws its error") {
+        SQLDatabaseContract("the next statement sees what `perform` wrote, or throws its error") {
             database in
             let seen = try await database.write { connection in
                 try connection.lockRows("SELECT 1 FROM account WHERE name = ?1", ["a"])

@@ -121,7 +121,7 @@ extension StoreConnectionContract {
         await device.connection.close()
     }
 
-    /// Uses a subscription that is active since `verifyBilling`, or buys one.
+    /// Uses the subscription that `verifyBilling` left active, or buys one.
     private func verifyPrice(_ subscription: ProductID, _ raise: StoreControls.Act<ProductID>) async throws {
         var device = try await session()
         if try await !owns(subscription, device) {
@@ -170,7 +170,7 @@ extension StoreConnectionContract {
         await device.connection.close()
     }
 
-    /// Payments that are approved while the app runs and while it does not, and that are declined.
+    /// Verifies payments that are approved while the app runs, approved while it does not run, and declined.
     private func verifyAsking(
         _ approve: StoreControls.Act<Payment>, _ decline: StoreControls.Act<Payment>
     ) async throws {
@@ -216,7 +216,8 @@ extension StoreConnectionContract {
         await device.connection.close()
     }
 
-    /// Promoted purchases that begin while the app runs and while it does not. Only one of two devices receives each.
+    /// Verifies promoted purchases that begin while the app runs and while it does not. Only one of two devices
+    /// receives each.
     private func verifyPromotion(_ promote: StoreControls.Act<ProductID>) async throws {
         let devices = [try await session(), try await session()]
         try await promote(coins)

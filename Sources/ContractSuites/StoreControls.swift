@@ -2,7 +2,7 @@ import Foundation
 import StoreModel
 
 /// Actions outside an app, at the store and for the account of a contract run. Set the actions that your store can
-/// perform. The parts of the contract that need a `nil` action are skipped, and returned by name.
+/// perform. The contract skips the parts whose actions are `nil`, and returns their names.
 package struct StoreControls: Sendable {
     package typealias Act<Subject> = @Sendable (Subject) async throws -> Void
 

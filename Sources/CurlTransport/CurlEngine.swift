@@ -133,7 +133,7 @@ struct TransferLoop {
     }
 
     /// Executes the commands, advances all transfers and waits for the next event. Returns `false` when the engine has
-    /// stopped. Starts queued transfers in the place of ended ones just before the wait, which libcurl then skips.
+    /// stopped. Just before the wait, starts queued transfers in place of ended ones. libcurl then does not wait.
     mutating func runOnce(_ mail: (commands: [CurlEngine.Command], isStopped: Bool)) -> Bool {
         for command in mail.commands { execute(command) }
         if mail.isStopped {

@@ -21,9 +21,11 @@ extension HTTPError {
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
             self.init(.hostNotFound, "The host's name has no address; check the URL.", underlying: underlying)
         case CURLE_COULDNT_CONNECT:
-            self.init(.connectionFailed, "No connection to the server; is it running?", underlying: underlying)
+            self.init(
+                .connectionFailed, "Cannot connect to the server; check that it is running.", underlying: underlying)
         case CURLE_OPERATION_TIMEDOUT:
-            self.init(.timeout, "No connection to the server within the time allowed.", underlying: underlying)
+            self.init(
+                .timeout, "The connection to the server timed out; check that it is reachable.", underlying: underlying)
         case CURLE_GOT_NOTHING:
             self.init(.noAnswer, "The server ended the connection without an answer.", underlying: underlying)
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_PARTIAL_FILE, CURLE_SEND_FAIL_REWIND:

@@ -46,7 +46,7 @@ public struct InProcessTransport: HTTPTransport {
 extension HTTPRequest {
     /// The host and port of an absolute URL without user information, or `nil` when the URL has none.
     package var authority: String? {
-        // A path can contain "://" in its query.
+        // A request target without a host can contain "://" in its query.
         guard !url.hasPrefix("/"), let mark = url.firstRange(of: "://") else { return nil }
         let rest = url[mark.upperBound...]
         let authority = rest.prefix { !"/?#".contains($0) }

@@ -73,8 +73,8 @@ final class Acceptor: Sendable {
     }
 
     /// Waits for a connection or a wake-up. A wake-up means that there is room for a connection or that the thread must
-    /// end. Returns whether a connection waits to be accepted. Without `forConnections` this is `false`: `poll` ignores
-    /// a negative descriptor.
+    /// end. Returns whether a connection waits to be accepted. If `forConnections` is `false`, `poll` ignores the
+    /// socket, and the result is `false`.
     private func wait(forConnections: Bool, atMost milliseconds: Int32) -> Bool {
         var events = [
             pollfd(fd: wakeUp.descriptor, events: Int16(POLLIN), revents: 0),

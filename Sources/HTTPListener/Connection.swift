@@ -12,7 +12,7 @@ struct MHDDaemon: @unchecked Sendable {
 /// A connection of microhttpd.
 ///
 /// Sendable: another thread only resumes it, which microhttpd allows. It is stored only while the connection is
-/// suspended, and microhttpd keeps it alive then.
+/// suspended, and microhttpd keeps a suspended connection alive.
 struct MHDConnection: @unchecked Sendable {
     let pointer: OpaquePointer
 }
@@ -107,7 +107,7 @@ final class Connection: Sendable {
     /// response first.
     func lingerAfterClose() { state.withLock { $0.mustLinger = true } }
 
-    /// Handles the coming end of the connection. Returns a duplicate of the socket if its input must be read further.
+    /// Called before microhttpd closes the socket. Returns a duplicate of the socket if its input must still be read.
     func willClose() -> Int32? {
         let mustLinger = state.withLock { state in
             state.isOpen = false
@@ -126,8 +126,8 @@ final class Connection: Sendable {
 
     /// Suspends the connection until `unpark`. Only microhttpd's thread for this connection calls it.
     ///
-    /// Resuming and suspending happen under the lock, because microhttpd requires that they alternate. While microhttpd
-    /// does so, it calls none of our functions.
+    /// Resuming and suspending happen under the lock, because microhttpd requires that they alternate. Neither call
+    /// runs a callback, so the lock cannot be taken twice.
     func park(_ connection: MHDConnection) -> Parking {
         state.withLock { state in
             guard state.mayPark else { return .refused }

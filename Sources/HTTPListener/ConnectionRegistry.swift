@@ -7,9 +7,9 @@ import Primitives
 final class ConnectionRegistry: Sendable {
     private struct State {
         var connections: [ObjectIdentifier: Connection] = [:]
-        /// Accepted sockets for which microhttpd has not created a connection. If microhttpd cannot serve a socket, its
-        /// number stays here until it is reused. That is soon, because the system always assigns the lowest free
-        /// number.
+        /// Accepted sockets for which microhttpd has not created a connection. If microhttpd cannot serve a socket, the
+        /// number of the socket stays here until the system reuses it. That is soon, because the system always assigns
+        /// the lowest free number.
         var admitted: Set<Int32> = []
         var isRoomAwaited = false
         /// The connections to close next, the longest wait last. Those that have become active since are skipped. The

@@ -74,7 +74,7 @@ final class Daemon: Sendable {
     ) -> OpaquePointer? {
         var settings = souk_mhd_settings()
         settings.flags = souk_mhd_flags(pem == nil ? 0 : 1)
-        // The acceptor enforces the limit. One more, because microhttpd still counts a connection that has just closed.
+        // The acceptor enforces the limit. microhttpd needs one more: it still counts a connection that just closed.
         settings.connections = UInt32(clamping: UInt(max(1, configuration.maximumConnections)) + 1)
         settings.idle_seconds = UInt32(max(1, configuration.idleTimeout.components.seconds))
         settings.memory_per_connection = max(32 << 10, configuration.maximumHeaderBytes * 2)  // Also for responses.

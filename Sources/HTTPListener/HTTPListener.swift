@@ -134,8 +134,8 @@ extension HTTPListener {
             set { minimumWaitBeforeEviction = newValue }
         }
 
-        /// The greatest length of the request line with the headers. A longer request gets a response 431, and one with
-        /// a longer target a response 414.
+        /// The greatest length of the request line with the headers. A request with more bytes gets a response 431, and
+        /// a request whose target alone is longer gets a response 414.
         public var maximumHeaderBytes = 16 << 10
         /// The greatest length of a request body. A longer one gets a response 413.
         public var maximumBodyBytes = 1 << 20
@@ -147,8 +147,8 @@ extension HTTPListener {
         /// The greatest number of bytes that the listener reads and discards of a body that is too long, so that the
         /// client reads the response 413.
         public var maximumDiscardedBytes = 64 << 20
-        /// The time until the headers are complete, from the start of the connection. A later request on the connection
-        /// has `idleTimeout` in addition.
+        /// The time until the headers are complete, from the start of the connection. Each later request on the
+        /// connection has `headerTimeout` plus `idleTimeout`.
         public var headerTimeout: Duration = .seconds(10)
         /// The time from the end of the headers to the end of the body.
         public var bodyTimeout: Duration = .seconds(30)

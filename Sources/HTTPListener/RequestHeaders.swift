@@ -20,7 +20,7 @@ struct RequestHeaders {
     let headers: HTTPHeaders
     /// The length of the request line and the header section in bytes.
     let size: Int
-    /// Whether no part of the request head is missing here, and every HTTP parser finds the same parts in it.
+    /// Whether the request head was read completely, and every HTTP parser finds the same parts in it.
     ///
     /// The head must have no NUL, after which microhttpd skips the rest of a part, and no other control character in a
     /// value. No header may continue on the next line. Each line must end with CR and LF, because a proxy may not accept a

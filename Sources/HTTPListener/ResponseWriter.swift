@@ -83,7 +83,7 @@ struct ResponseWriter {
         guard let created else { return .NO }
         defer { MHD_destroy_response(created) }
         for field in response.headers where !Self.isWrittenByListener(field.name) {
-            let value = field.value.isEmpty ? " " : field.value  // microhttpd refuses empty values; HTTP trims.
+            let value = field.value.isEmpty ? " " : field.value  // microhttpd refuses ""; clients trim " ".
             guard MHD_add_response_header(created, field.name, value) == .YES else { return .NO }
         }
         if closesConnection || response.headers.values("Connection").contains(where: { $0.equalsIgnoringCase("close") })

@@ -16,9 +16,10 @@ import Primitives
 ///     server.terminate()
 ///     #expect(await server.end() == 0)
 ///
-/// It uses `posix_spawn`. Foundation's `Process` fails above some 1,300 open files, and passes the signal mask of the
-/// calling thread on, so that some children never receive SIGTERM. This child has an empty mask, default signal
-/// handlers, and only its standard streams. Blocking calls run on their own threads, never on Swift's task threads.
+/// It uses `posix_spawn`. Foundation's `Process` fails with more than about 1,300 open files. It also passes the signal
+/// mask of the calling thread to the child, so some children never receive SIGTERM. This child has an empty mask,
+/// default signal handlers, and only its standard streams. Blocking calls run on their own threads, never on Swift's
+/// task threads.
 package final class ChildProgram: Sendable {
     /// The target or source of a standard stream of the child.
     package enum Stream: Sendable {
@@ -112,7 +113,7 @@ package final class ChildProgram: Sendable {
         }
     }
 
-    /// Requests the child to end (SIGTERM).
+    /// Asks the child to end (SIGTERM).
     package func terminate() { signal(SIGTERM) }
 
     /// Writes to the child's standard input, if it is `captured` and open. Returns when all is written, or when the
@@ -283,7 +284,8 @@ private func copy(of descriptor: Int32) -> Int32? {
     return copy < 0 ? nil : copy
 }
 
-/// Writes on another thread, which blocks until the child reads, and gets no SIGPIPE if it never does.
+/// Writes on another thread, which blocks until the child reads. The thread blocks SIGPIPE, for a child that ends
+/// first.
 private func feed(_ bytes: [UInt8], to descriptor: Int32, then: @escaping @Sendable () -> Void) {
     Thread.detachNewThread {
         var brokenPipe = sigset_t()

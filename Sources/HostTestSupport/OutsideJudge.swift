@@ -12,7 +12,8 @@ package enum OutsideJudge {
 
     /// The error of a test that uses an outside judge without the trait.
     private struct Unmarked: Error, CustomStringConvertible {
-        let description = "A test that asks an outside judge needs the trait `.outsideJudge`."
+        let description =
+            "A test that uses an outside judge needs the trait `.outsideJudge`. Add the trait to the test or its suite."
     }
 
     /// Returns the path of `program` in the PATH.
@@ -23,7 +24,8 @@ package enum OutsideJudge {
 
     /// Runs a script of `Tests/Judges` with a JSON value as its input.
     ///
-    /// - Throws: `POSIXError` when the interpreter cannot be started; `Unmarked` if judges are skipped.
+    /// - Throws: `POSIXError` when the interpreter cannot be started; `Unmarked` if tests with judges are skipped but
+    ///   the calling test, which lacks the trait, is not.
     package static func judge(_ script: String, _ request: JSONValue) async throws -> ChildProgram.Outcome {
         guard !areSkipped else { throw Unmarked() }
         let judges = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()

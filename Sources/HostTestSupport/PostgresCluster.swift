@@ -1,14 +1,14 @@
 import Foundation
 import Primitives
 
-/// A PostgreSQL server of this process, in a temporary folder and on a socket there. It ends, and the folder is
-/// removed, when the process ends.
+/// A PostgreSQL server of this process, with its data and its socket in a temporary folder. When the process ends, the
+/// server stops and the folder is removed.
 ///
 ///     let url = try await PostgresCluster.shared().makeDatabase()
 ///
 /// Durability is off. The role `souk` is the owner and needs no password; `locked` has the password `open sesame`.
 package final class PostgresCluster: Sendable {
-    /// The folder of the programs in Debian, newest version first; else that in the PATH.
+    /// The folder with the programs: Debian's folder for the newest version, or else a folder of the PATH.
     private static let programs: String? = {
         let root = "/usr/lib/postgresql"
         let versions = ((try? FileManager.default.contentsOfDirectory(atPath: root)) ?? []).compactMap(Int.init)

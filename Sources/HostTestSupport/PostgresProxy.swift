@@ -8,7 +8,8 @@ import Primitives
 ///     let database = try PostgresDatabase(url: proxy.url)
 package final class PostgresProxy: Sendable {
     private struct Cuts {
-        /// Statements whose response is dropped, or that are not forwarded, each once and in this order.
+        /// The statements that end a connection, in order, each once. With `isLost`, the statement is not forwarded.
+        /// Otherwise its response is dropped.
         var texts: [(text: [UInt8], isLost: Bool)] = []
         var count = 0
         var isRefusing = false

@@ -49,7 +49,7 @@ package enum Base64 {
             ?? Array(bytes).withUnsafeBufferPointer { encode($0, alphabet: alphabet, padded: padded) }
     }
 
-    // A buffer, because other modules cannot specialise generic code, and a call per byte is 20 times slower.
+    // Takes a buffer, because other modules cannot specialise generic code, and a call per byte is 20 times slower.
     private static func encode(_ bytes: UnsafeBufferPointer<UInt8>, alphabet: [UInt8], padded: Bool) -> String {
         let unpadded = (bytes.count * 8 + 5) / 6
         let length = padded ? (unpadded + 3) / 4 * 4 : unpadded

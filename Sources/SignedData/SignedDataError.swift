@@ -98,7 +98,7 @@ extension SignedDataError.Code {
     public static var digestMismatch: Self { Self(rawValue: "digestMismatch") }
     /// The receipt has the format from before iOS 7.
     public static var legacyReceipt: Self { Self(rawValue: "legacyReceipt") }
-    /// The key cannot be read, or is not a P-256 key.
+    /// The key cannot be read, or has the wrong kind or length.
     public static var keyMalformed: Self { Self(rawValue: "keyMalformed") }
     /// The data was signed with a key that is not among the given ones.
     public static var unknownKey: Self { Self(rawValue: "unknownKey") }

@@ -36,7 +36,7 @@ extension Identifier {
     /// of Latin-1, U+0080 to U+009F.
     ///
     /// - Parameter text: The string to check.
-    public static func isValid(_ text: String) -> Bool { IdentifierRule.hasNoControl(text) }
+    public static func isValid(_ text: String) -> Bool { IdentifierRule.isSatisfied(by: text) }
 
     /// The default rule.
     public static var rule: String { "1 to 255 bytes and no control characters" }
@@ -73,7 +73,7 @@ extension Identifier {
 
 private enum IdentifierRule {
     /// Returns whether a text has 1 to 255 bytes and no control characters.
-    static func hasNoControl(_ text: String) -> Bool {
+    static func isSatisfied(by text: String) -> Bool {
         guard (1...255).contains(text.utf8.count) else { return false }
         var before: UInt8 = 0
         for byte in text.utf8 {
@@ -99,7 +99,7 @@ public struct ProductID: Identifier {
     ///
     /// - Parameter text: The string to check.
     public static func isValid(_ text: String) -> Bool {
-        IdentifierRule.hasNoControl(text) && text.isInNormalFormC
+        IdentifierRule.isSatisfied(by: text) && text.isInNormalFormC
     }
 
     /// The rule of `isValid`, in words.

@@ -4,8 +4,8 @@ import StoreModel
 
 /// An archive on the disk, opened once, so that a later file at its path is not read.
 ///
-/// It is opened without blocking, because a pipe would wait for its writer. It reads at positions, so it has no mutable
-/// state. The descriptor is closed in `deinit`, which also runs when `init` throws after the opening.
+/// It is opened without blocking, because the opening of a pipe would wait for a writer. It reads at positions, so it
+/// has no mutable state. The descriptor is closed in `deinit`, which also runs when `init` throws after the opening.
 package final class ArchiveFile: Sendable {
     package let size: Int
     private let path: String

@@ -97,7 +97,7 @@ package struct Extraction<Reader: EntryReader> {
             if block.isEmpty { continue }
             guard block.count <= rest else {
                 throw ExtractionError.corrupt(
-                    "\(entry.name.shown) is longer than the archive's directory says; create the archive again.",
+                    "\(entry.name.shown) is longer than the archive's directory states; create the archive again.",
                     entry: entry.name.shown)
             }
             rest -= block.count
@@ -106,7 +106,7 @@ package struct Extraction<Reader: EntryReader> {
         }
         guard rest == 0 else {
             throw ExtractionError.corrupt(
-                "\(entry.name.shown) is shorter than the archive's directory says; create the archive again.",
+                "\(entry.name.shown) is shorter than the archive's directory states; create the archive again.",
                 entry: entry.name.shown)
         }
     }

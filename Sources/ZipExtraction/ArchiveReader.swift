@@ -41,7 +41,8 @@ final class ArchiveReader: EntryReader {
         let kind: mode_t = entry.isFolder ? 0o040000 : 0o100000
         guard archive_entry_filetype(header) == kind, entry.isFolder || archive_entry_size(header) == entry.size else {
             throw .corrupt(
-                "\(entry.name.shown) can be read in two ways; create the archive again.", entry: entry.name.shown)
+                "\(entry.name.shown) has headers that contradict each other; create the archive again.",
+                entry: entry.name.shown)
         }
     }
 
@@ -49,7 +50,7 @@ final class ArchiveReader: EntryReader {
     func finish() throws(ExtractionError) {
         var header: OpaquePointer?
         guard archive_read_next_header(archive, &header) == ARCHIVE_EOF else {
-            throw .corrupt("The archive has more entries than its directory says; create the archive again.")
+            throw .corrupt("The archive has more entries than its directory lists; create the archive again.")
         }
     }
 

@@ -257,10 +257,11 @@ extension WireSchema {
     package static let problem = named("Problem") {
         .object([
             .required("type", .text), .required("title", .text), .required("status", .integer(400...599)),
-            .required("detail", .text.described("a sentence for people")),
-            .required("code", .text.described("what went wrong, for programs; stable")),
-            .optional("field", .text.described("the member of the body or of the query it is about")),
-            .required("retryable", .flag.described("whether the same may succeed later")),
+            .required("detail", .text.described("a sentence about this problem")),
+            .required("code", .text.described("a stable code for the kind of problem")),
+            .optional(
+                "field", .text.described("the member of the body, query parameter or header that caused the problem")),
+            .required("retryable", .flag.described("whether the same request can succeed later")),
         ])
     }
 }

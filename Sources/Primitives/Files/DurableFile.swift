@@ -24,8 +24,8 @@ package enum DurableFile {
     /// Replaces the content of a file atomically.
     ///
     /// Writes to `temporary` in the same folder, flushes it, and renames it to `path`. After a crash the file has the
-    /// old or the new content; once the folder was flushed with `flush`, the new one. After a failure no temporary file
-    /// remains. The mode of the file is 0600.
+    /// old or the new content. If `flush` flushed the folder before the crash, the file has the new content. After a
+    /// failure no temporary file remains. The mode of the file is 0600.
     package static func write(_ content: [UInt8], to path: String, by temporary: String) throws(FileFailure) {
         // Only a killed process can have left a file of this name.
         unlink(temporary)

@@ -67,7 +67,8 @@ package final class FolderReplacement: Sendable {
     }
 
     /// Removes `folder` with its content atomically: renames it first. The next replacement of the same folder removes
-    /// the files that cannot be deleted now, or that a killed process did not delete. Does nothing without a folder.
+    /// the files that cannot be deleted now, or that a killed process did not delete. Does nothing if the folder does
+    /// not exist.
     ///
     /// - Throws: `FileFailure`, like `init(of:)`.
     package static func remove(_ folder: String) throws(FileFailure) {

@@ -12,11 +12,10 @@ package struct JSONCodingRules: Sendable {
 
     /// The kinds of errors.
     package enum Errors: Sendable {
-        /// The errors of Foundation's decoder. Text that is not a URL is corrupted data, and an error of a type's own
+        /// The errors of Foundation's decoder. Text that is not a URL is `dataCorrupted`, and an error of a type's own
         /// `init(from:)` passes through.
         case foundation
-        /// Every error is a `DecodingError` with the path of the value. A value that does not fit is a mismatch of its
-        /// type.
+        /// Every error is a `DecodingError` with the path of the value. A value that does not fit is a `typeMismatch`.
         case mismatches
     }
 

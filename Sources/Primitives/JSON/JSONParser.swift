@@ -279,7 +279,7 @@ private struct JSONParser {
 /// The names of the object that is being parsed. A few ASCII names are compared one by one, faster than by hashing.
 ///
 /// All others are hashed once. `String` compares by canonical equivalence, for which it normalises a name that is not
-/// ASCII. Some of those are equivalent to an ASCII name, such as the kelvin sign to "K".
+/// ASCII. Some such names are equivalent to an ASCII name, such as the kelvin sign to "K".
 private struct JSONNames {
     private var hashed: Set<String> = []
     private var isASCII = true

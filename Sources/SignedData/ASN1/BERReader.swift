@@ -102,7 +102,9 @@ struct BERReader {
         let tag = try readTag()
         if let length = try readLength() {
             let contentStart = position
-            guard length <= end - position else { throw BERError(position: start, problem: "it ends too early") }
+            guard length <= end - position else {
+                throw BERError(position: start, problem: "the element ends too early")
+            }
             position += length
             return BERElement(tag: tag, start: start, contentStart: contentStart, contentEnd: position, end: position)
         }
@@ -223,7 +225,9 @@ struct BERReader {
                 depth -= 1
                 if depth == 0 { return start }
             } else if let length {
-                guard length <= end - position else { throw BERError(position: start, problem: "it ends too early") }
+                guard length <= end - position else {
+                    throw BERError(position: start, problem: "the element ends too early")
+                }
                 position += length
             } else {
                 guard tag & 0x20 != 0 else {

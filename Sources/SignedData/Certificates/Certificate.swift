@@ -3,7 +3,7 @@ import Foundation
 
 /// An X.509 certificate (RFC 5280), parsed once and shared.
 ///
-/// It is `Sendable` because the X509 does not change after `init`, which fills OpenSSL's caches in it.
+/// It is `Sendable` because `init` fills the caches in OpenSSL's X509 object, which does not change later.
 package final class Certificate: @unchecked Sendable {
     let pointer: OpaquePointer
 
@@ -20,7 +20,7 @@ package final class Certificate: @unchecked Sendable {
         let pointer = der.withUnsafeBufferPointer { bytes -> OpaquePointer? in
             var cursor = bytes.baseAddress
             guard let certificate = d2i_X509(nil, &cursor, bytes.count) else { return nil }
-            // OpenSSL also reads BER. A new encoding then differs, except in the signed part, which OpenSSL keeps.
+            // OpenSSL also reads BER, but writes DER, except for the signed part, which it writes unchanged.
             let isWhole = cursor == bytes.baseAddress.map { $0 + bytes.count }
             if isWhole, OpenSSL.der({ i2d_X509(certificate, $0) })?.elementsEqual(bytes) == true { return certificate }
             X509_free(certificate)
@@ -45,7 +45,7 @@ package final class Certificate: @unchecked Sendable {
         try self.init(der: first.der)
     }
 
-    /// Creates a certificate from an OpenSSL reference, which it owns then.
+    /// Creates a certificate from an OpenSSL reference and takes ownership of the reference.
     init(owning pointer: OpaquePointer, der: [UInt8]) throws(SignedDataError) {
         self.pointer = pointer
         self.der = der

@@ -11,7 +11,8 @@ import StoreModel
 package final class CertificateChain: Sendable {
     /// The certificates, the leaf first: three or one.
     package let certificates: [Certificate]
-    /// The trusted certificate at the end of the chain: the last one, or the trusted one with the same subject and key.
+    /// The trusted certificate at the end of the chain: the last certificate of the chain, or a trusted certificate
+    /// with the same subject and key.
     package let anchor: Certificate
     /// The time from the first to the last second at which all certificates are valid. It is never empty.
     package let validity: ClosedRange<Date>
@@ -123,9 +124,9 @@ package final class CertificateChain: Sendable {
         throw SignedDataError(.certificateExpired, "The chain is valid from \(span), and was verified at \(when).")
     }
 
-    /// Throws `untrustedRoot` unless an anchor of this chain may sign for `environment`, where `nil` is a document
-    /// without one. A chain of one may only sign for local environments: its signer could state any environment in the
-    /// document.
+    /// Throws `untrustedRoot` unless an anchor of this chain may sign for `environment`; `nil` means a document without
+    /// an environment. A chain of one certificate may only sign for local environments: its signer could state any
+    /// environment in the document.
     func check(signing environment: AppStoreEnvironment?) throws(SignedDataError) {
         let isFitting = !isLocal || environment.map { AppStoreEnvironment.local.contains($0) } ?? false
         if isFitting, anchors.contains(where: { $0.covers(environment) }) { return }

@@ -19,9 +19,9 @@ struct OCSPAnswer: Sendable, Equatable {
 
     /// Verifies the bytes that a responder sent for `request`.
     ///
-    /// Throws `onlineCheckFailed` for an answer that cannot be used. It is malformed, an error or about another
-    /// certificate, has no authorised signature, is too old, from the future or without the nonce, or has the status
-    /// `unknown`.
+    /// Throws `onlineCheckFailed` for an answer that is malformed, an error or about another certificate. Also throws
+    /// it for an answer without an authorised signature, one that is too old, from the future or without the nonce, and
+    /// one with the status `unknown`.
     init(
         _ response: [UInt8], to request: OCSPRequest, trusting anchor: Certificate, at now: Date, rules: Rules
     ) throws(SignedDataError) {
@@ -79,8 +79,8 @@ struct OCSPAnswer: Sendable, Equatable {
         return OCSP_response_get1_basic(response)
     }
 
-    /// Compares the nonces of request and response. The result of OpenSSL is 1: equal, 2: in neither, 3: only in the
-    /// response, 0: different, -1: only in the request.
+    /// Compares the nonces of request and response. OpenSSL returns 1 if they are equal, 0 if they differ, 2 if there
+    /// is none, 3 if only the response has one, and -1 if only the request has one.
     private static func checkNonce(
         of request: OpaquePointer, in response: OpaquePointer, rule: OCSPNonce
     ) throws(SignedDataError) {
@@ -94,8 +94,9 @@ struct OCSPAnswer: Sendable, Equatable {
         guard isAccepted else { throw refusal("Its nonce is not the one sent, so it may be an old one.") }
     }
 
-    /// Checks that the certificate's issuer signed the answer, or a responder whose certificate this issuer signed for
-    /// OCSP (RFC 6960 section 4.2.2.2). The certificate chain of the signer must lead to the anchor at `now`.
+    /// Checks that the answer was signed by the certificate's issuer, or by a responder whose certificate this issuer
+    /// signed for OCSP (RFC 6960 section 4.2.2.2). The certificate chain of the signer must lead to the anchor at
+    /// `now`.
     private static func checkSignature(
         of response: OpaquePointer, issuer: Certificate, anchor: Certificate, at now: Date
     ) throws(SignedDataError) {
@@ -136,7 +137,8 @@ struct OCSPAnswer: Sendable, Equatable {
         return only
     }
 
-    /// Checks that an answer is current (RFC 6960 section 3.2, conditions 5 and 6), and returns until when it is valid.
+    /// Checks that an answer is current (RFC 6960 section 3.2, conditions 5 and 6), and returns the end of its
+    /// validity.
     private static func end(
         of single: OpaquePointer, at now: Date, rules: Rules
     ) throws(SignedDataError) -> Date {

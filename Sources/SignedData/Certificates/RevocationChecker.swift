@@ -4,7 +4,7 @@ import Primitives
 /// Requests the revocation status of a chain's certificates from their issuers (OCSP, RFC 6960) and caches the answers.
 ///
 /// A verifier with a checker accepts only documents whose leaf and intermediate certificates have a current answer
-/// "good". Without an answer it throws `onlineCheckFailed`, which `isRetryable`. The error `revoked` is final. A
+/// "good". Without an answer it throws `onlineCheckFailed`, and a retry may succeed. The error `revoked` is final. A
 /// missing answer is not cached and is requested again the next time.
 ///
 ///     let checker = RevocationChecker(configuration: .init { url, body in try await post(body, to: url) })
@@ -89,8 +89,8 @@ public final class RevocationChecker: Sendable {
     }
 
     /// Requests the status of both certificates, unless a current answer is cached. Throws `revoked` if one of them is
-    /// revoked, even if the other request fails, `onlineCheckFailed`, or `chainInvalid` if a certificate has no OCSP
-    /// responder.
+    /// revoked, even if the other request fails. Throws `onlineCheckFailed` if an answer is missing or cannot be used,
+    /// and `chainInvalid` if a certificate has no OCSP responder.
     package func check(_ chain: CertificateChain) async throws(SignedDataError) {
         guard let intermediate = chain.intermediate else { return }
         if let status = cachedStatus(chain, at: configuration.clock.now()) {

@@ -96,7 +96,7 @@ public struct TrustAnchor: Hashable, Sendable {
         TrustAnchor(known: "63343abfb89a6a03ebb57e9b3f5fa7be7c4f5c756f3017b3a8c488c3653e9179"),
     ]
 
-    /// Returns the certificate of the anchor if these are its bytes.
+    /// Returns the certificate of the anchor if `der` has the same bytes.
     func certificate(encodedAs der: [UInt8]) -> Certificate? {
         guard case .certificate(let certificate) = form, certificate.der == der else { return nil }
         return certificate
@@ -112,8 +112,8 @@ public struct TrustAnchor: Hashable, Sendable {
         }
     }
 
-    /// Returns the trusted certificate for a chain of only `only`, or `nil` if the anchor does not match. A fingerprint
-    /// never matches: each development machine has its own certificate.
+    /// Returns the trusted certificate for a chain with the single certificate `only`, or `nil` if the anchor does not
+    /// match. A fingerprint never matches: each development machine has its own certificate.
     func localAnchor(for only: Certificate) -> Certificate? {
         switch form {
         case .fingerprint: nil
@@ -122,7 +122,7 @@ public struct TrustAnchor: Hashable, Sendable {
         }
     }
 
-    /// Returns whether the root may sign for `environment`, where `nil` is a document without one.
+    /// Returns whether the root may sign for `environment`; `nil` means a document without an environment.
     func covers(_ environment: AppStoreEnvironment?) -> Bool {
         switch scope {
         case .all: true

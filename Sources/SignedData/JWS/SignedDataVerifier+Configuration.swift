@@ -29,11 +29,11 @@ extension SignedDataVerifier {
         public var chainDate: Date?
 
         /// The checker of revocations, or `nil` for none, as in StoreKit on a device. With a checker, a document is
-        /// refused with `onlineCheckFailed` if there is no current answer about its chain. Call
-        /// ``SignedDataVerifier/online(_:)`` then.
+        /// refused with `onlineCheckFailed` if there is no current answer about its chain. In that case, call
+        /// ``SignedDataVerifier/online(_:)``.
         public var revocation: RevocationChecker?
 
-        /// The largest size of a JWS in bytes. A notification contains two more.
+        /// The largest size of a JWS in bytes. A notification contains other JWS documents.
         public var maximumLength = 256 * 1024
 
         /// The largest size of an encoded header in bytes. Apple's has 3.3 kB.
@@ -101,8 +101,8 @@ extension SignedDataVerifier.Configuration {
     /// Whether chains of one certificate are accepted.
     var acceptsLocalChains: Bool { !(environments ?? []).isDisjoint(with: AppStoreEnvironment.local) }
 
-    /// Returns the numbers of which a document must have one, or `nil` if it is not checked. A document without a
-    /// bundle id may be for any configured app.
+    /// Returns the accepted numbers for a document, or `nil` if the number is not checked. A document without a bundle
+    /// id may be for any configured app.
     private func expectedAppAppleIDs(for audience: Audience?, by rule: AppAppleIDRule) -> Set<Int>? {
         switch rule {
         case .never: return nil

@@ -1,6 +1,6 @@
 import Primitives
 
-/// The content of a JWS that was not verified. Show it to developers, but never decide by it.
+/// The content of a JWS that was not verified. Show it to developers, but never base a decision on it.
 package struct UnverifiedJWS: Sendable {
     /// The header.
     package let unverifiedHeader: JSONValue

@@ -128,7 +128,8 @@ package struct AES256GCM: Sendable {
 
     private static var notOpened: SignedDataError {
         SignedDataError(
-            .decryptionFailed, "It was encrypted with another key, or changed since; give the key it was made with.")
+            .decryptionFailed,
+            "The data was encrypted with another key, or was changed later; give the key that encrypted it.")
     }
 }
 

@@ -94,7 +94,7 @@ public enum Ed25519 {
     public final class PublicKey: @unchecked Sendable, Hashable {
         private let pointer: OpaquePointer
 
-        /// Creates a key from a reference to an Ed25519 key, public or private, which it owns then.
+        /// Creates a key from a reference to a public or private Ed25519 key, and takes ownership of the reference.
         fileprivate init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
         deinit { EVP_PKEY_free(pointer) }

@@ -2,7 +2,7 @@ import COpenSSL
 
 /// Reads files with private keys, and names the actual kind of other files.
 enum PrivateKeyFile {
-    /// Refuses OpenSSL's request for a passphrase. Without it, OpenSSL would read one from the terminal.
+    /// Refuses OpenSSL's request for a passphrase. Without this callback, OpenSSL would read one from the terminal.
     static let refusePassphrase:
         @convention(c) (UnsafeMutablePointer<CChar>?, Int32, Int32, UnsafeMutableRawPointer?)
             -> Int32 = { _, _, _, _ in -1 }

@@ -10,8 +10,8 @@ public final class VerificationKey: @unchecked Sendable {
     let pointer: OpaquePointer
     private let idle = Locked<[VerificationContext]>([])
 
-    /// Creates a key from a reference, which it owns then. Returns `nil` and frees the reference if the key is not a
-    /// P-256 key.
+    /// Creates a key from a reference and takes ownership of it. Returns `nil` and frees the reference if the key is
+    /// not a P-256 key.
     init?(owning pointer: OpaquePointer) {
         self.pointer = pointer
         guard Self.isP256(pointer) else { return nil }

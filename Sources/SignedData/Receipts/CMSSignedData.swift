@@ -136,9 +136,9 @@ struct CMSSignedAttributes {
     let field: Range<Int>
     let messageDigest: Range<Int>
 
-    /// Parses the attributes. The content type must be data; it and the digest occur once. Other attributes, such as
-    /// the time of signing (section 11.3), are covered by the signature but not used: a receipt is verified at its
-    /// creation date.
+    /// Parses the attributes. The content type must be data. The content type and the digest must each occur once.
+    /// Other attributes, such as the time of signing (section 11.3), are covered by the signature but not used: a
+    /// receipt is verified at its creation date.
     init(_ element: BERElement, in outer: BERReader) throws(BERError) {
         field = element.whole
         var reader = outer.inside(element)

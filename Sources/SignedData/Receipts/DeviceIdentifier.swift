@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 
 /// The device identifier in the device hash of a receipt: `identifierForVendor` on iOS, the MAC address of the first
-/// network interface on macOS (Apple: Validating receipts on the device). Its description does not contain it.
+/// network interface on macOS (Apple: Validating receipts on the device). Its description does not contain the bytes.
 public struct DeviceIdentifier: Hashable, Sendable {
     /// The bytes: 16 of a UUID, 6 of a MAC address, or any number.
     public let bytes: [UInt8]

@@ -9,7 +9,7 @@ package enum ReceiptEncoding {
         guard encoded.count <= 16 << 20 else {
             throw SignedDataError(.tooLarge, "The receipt has more than 16 megabytes.")
         }
-        // Every receipt begins with 0x30, the ASCII digit 0, with which no receipt's base64 begins.
+        // Every receipt begins with 0x30, the ASCII digit 0. The base64 of a receipt never begins with this digit.
         if encoded.first == BERTag.sequence { return encoded }
         if isLegacy(encoded) { return encoded }
         let text = encoded.filter { ![0x20, 0x09, 0x0A, 0x0D].contains($0) }

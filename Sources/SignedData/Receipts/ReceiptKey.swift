@@ -48,7 +48,7 @@ final class ReceiptKey: @unchecked Sendable {
         return answer == 1
     }
 
-    /// Returns whether this key made `signature` for any digest of this kind. Then the content was changed, and the
+    /// Returns whether this key made `signature` for any digest of this kind. If so, the content was changed but the
     /// signature was not. Always `false` for ECDSA, whose signatures do not contain the digest.
     func isValid(signature: UnsafeRawBufferPointer, ofAnyDigest digest: ReceiptDigest) -> Bool {
         defer { OpenSSL.clearErrors() }

@@ -9,7 +9,7 @@ import StoreModel
 ///     let receipt = try signer.sign(
 ///         AppReceipt(receiptType: "ProductionSandbox", bundleID: "com.example", creationDate: clock.now()))
 ///
-/// The bytes for a receipt are always the same, except for the signature, because ECDSA is random.
+/// The bytes for a receipt are always the same, except for the signature, because ECDSA uses random numbers.
 package struct ReceiptSigner: Sendable {
     private let key: SigningKey
     private let certificates: [UInt8]
@@ -36,7 +36,7 @@ package struct ReceiptSigner: Sendable {
     }
 
     /// Returns a signed receipt. For a device, it computes the hash that binds the receipt to the device (attribute 5)
-    /// from the opaque value and the bundle id. Throws `payloadMalformed` if one of them is missing then, and
+    /// from the opaque value and the bundle id. Throws `payloadMalformed` if one of them is missing, and
     /// `cryptographyFailed`.
     package func sign(_ receipt: AppReceipt, for device: DeviceIdentifier? = nil) throws(SignedDataError) -> [UInt8] {
         var receipt = receipt

@@ -10,7 +10,8 @@ final class ReceiptSignerChain: Sendable {
     /// The issuer and serial number of the leaf, which `IssuerAndSerialNumber` must contain.
     private let signerIdentity: [UInt8]
 
-    /// Verifies the certificates at these places: leaf, intermediate and root in this order, or one of Xcode.
+    /// Verifies the certificates at these places: leaf, intermediate and root in this order, or one certificate of
+    /// Xcode.
     ///
     /// `CertificateChain` verifies the path. This initialiser also checks that no octet outside the signed part of a
     /// certificate can differ (RFC 5280 section 4.1.1), and that no signature below the root uses MD5.

@@ -125,9 +125,9 @@ extension UnsafeRawBufferPointer {
     }
 }
 
-/// A date in a receipt (Apple: Receipt Fields, "IA5STRING, interpreted as an RFC 3339 date"). Also in the forms that
-/// Xcode writes: with a fraction, with an offset without a colon, and with AM or PM on machines with a twelve-hour
-/// clock.
+/// A date in a receipt (Apple: Receipt Fields, "IA5STRING, interpreted as an RFC 3339 date"). The forms that Xcode
+/// writes are also read: with a fraction, with an offset without a colon, and with AM or PM on machines with a
+/// twelve-hour clock.
 ///
 ///     2024-02-23T17:03:40Z   2020-07-22T18:33:15+0100   2021-03-04T05:06:07.089Z   2020-07-22T6:33:15 PM+0100
 struct ReceiptDate {

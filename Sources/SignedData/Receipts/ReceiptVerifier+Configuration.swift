@@ -4,8 +4,8 @@ import StoreModel
 extension ReceiptVerifier {
     /// The trusted roots and accepted receipts of a verifier.
     public struct Configuration: Sendable {
-        /// The roots at which the certificates of a receipt may end. A receipt must contain the same bytes as a root
-        /// given as a certificate, so that nothing in a receipt is replaceable.
+        /// The roots at which the certificates of a receipt may end. If a root is given as a certificate, the receipt
+        /// must contain exactly this certificate, so that no part of a receipt can be replaced.
         public var trustAnchors: [TrustAnchor]
 
         /// The accepted bundle ids, or `nil` for any. Use `nil` only to inspect a file, never in a server.

@@ -57,7 +57,7 @@ extension VerifiedReceipt: Equatable {
     }
 }
 
-/// The content of a receipt that was not verified. Show it to developers, but never decide by it.
+/// The content of a receipt that was not verified. Show it to developers, but never base a decision on it.
 package struct UnverifiedReceipt: Sendable {
     /// The content.
     package let unverifiedReceipt: AppReceipt

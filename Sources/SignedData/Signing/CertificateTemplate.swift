@@ -22,8 +22,8 @@ struct CertificateTemplate {
     var ocspResponder: String?
     /// Extensions that only mark a certificate, with the ASN.1 value NULL as in Apple's.
     var markers: [String] = []
-    /// The validity from before the first transaction to the last year of RFC 5280, because virtual clocks can show any
-    /// date.
+    /// The validity. It begins before the first transaction and ends in the last year that RFC 5280 allows, because
+    /// virtual clocks can show any date.
     var notBefore = "19700101000000Z"
     var notAfter = "99991231235959Z"
 

@@ -124,8 +124,8 @@ extension OfferSignature {
         }
     }
 
-    /// Returns the fields in Apple's order, with the invisible separator between them. A field with a separator could
-    /// make two offers the same, so it is refused.
+    /// Returns the fields in Apple's order, with the invisible separator between them. A separator in a field could
+    /// make the messages of two offers equal, so such a field is refused.
     private static func message(
         _ offer: PromotionalOffer, keyID: String, nonce: UUID, timestamp: Int64
     ) throws(SignedDataError) -> [UInt8] {

@@ -3,7 +3,7 @@ import Foundation
 
 /// The root, intermediate and leaf certificates of a simulated store, with their keys. The simulator signs with them.
 ///
-///     let chain = try SigningChain.open(in: folder)              // made at the first call, the same ever after
+///     let chain = try SigningChain.open(in: folder)              // the first call creates it
 ///     let signer = JWSSigner(chain)
 ///     let anchors = [TrustAnchor(chain.root)]
 public struct SigningChain: Sendable {

@@ -6,7 +6,7 @@ import COpenSSL
 public final class SigningKey: @unchecked Sendable {
     let pointer: OpaquePointer
 
-    /// Creates a key from a reference, which it owns then.
+    /// Creates a key from a reference and takes ownership of it.
     init(owning pointer: OpaquePointer) { self.pointer = pointer }
 
     deinit { EVP_PKEY_free(pointer) }

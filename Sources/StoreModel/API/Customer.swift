@@ -217,7 +217,7 @@ public struct CustomerSubscription: Codable, Hashable, Sendable {
     /// The state of a subscription, from an open list.
     public typealias State = OpenEnum<CustomerSubscription>
 
-    /// Encodes the subscription. The three dates that can be missing are `null` then, not absent.
+    /// Encodes the subscription. `gracePeriodUntil`, `cancelledAt` and `revokedAt` are `null` if there is no such date.
     ///
     /// - Parameter encoder: The encoder to write to.
     /// - Throws: `EncodingError` if the encoder cannot express a value.

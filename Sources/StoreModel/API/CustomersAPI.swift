@@ -3,7 +3,7 @@ import Foundation
 /// POST `/v1/customers/{customer}/aliases`: a second id of the customer, for example the anonymous id from before the
 /// login. The purchases of the alias become the customer's.
 package struct AliasRequest: Codable, Hashable, Sendable {
-    /// The prefix of the ids of anonymous customers. Only these ids can be merged with a customer token.
+    /// The prefix of the ids of anonymous customers. A caller with a customer token can merge only these ids.
     package static let anonymousPrefix = "anonymous-"
 
     package var alias: CustomerID

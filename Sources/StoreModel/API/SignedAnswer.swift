@@ -13,8 +13,8 @@ package enum SignedAnswer {
     package static let dateField = "Souk-Signature-Date"
     /// The query item that requests a signed answer.
     package static let nonceItem = "nonce"
-    /// The query item with `requestDigest(environment:body:)`. Path and query are signed, so a server that received
-    /// another body or environment refuses the request instead of signing its answer.
+    /// The query item with the client's `requestDigest(environment:body:)`. The signature covers the query. A server
+    /// that received another body or environment refuses the request and signs no answer.
     package static let requestDigestItem = "asked"
     /// The rule of `isNonce`, for error messages.
     package static let nonceRule = "1 to 128 visible ASCII characters"
@@ -32,7 +32,7 @@ package enum SignedAnswer {
     }
 
     /// Returns the bytes to sign: six lines, of which the last is the SHA-256 of the body in lower-case hexadecimal,
-    /// without a line break after it. A line is empty if the answer does not have the header.
+    /// without a line break after it. The line of the ETag is empty if the answer has none.
     ///
     /// - Parameters:
     ///   - nonce: The decoded query item.

@@ -21,8 +21,8 @@ public enum WireJSON {
 
     /// Decodes a value from one JSON document.
     ///
-    /// Bytes that `JSONValue(parsing:)` refuses, for example because of a duplicate key or deep nesting, are corrupted
-    /// data. The underlying error is then the `JSONError`.
+    /// If `JSONValue(parsing:)` refuses the bytes, for example because of a duplicate key or deep nesting, the error is
+    /// `dataCorrupted`. Its underlying error is the `JSONError`.
     ///
     /// - Parameters:
     ///   - type: The type of the value.

@@ -2,8 +2,8 @@ import Foundation
 
 /// The rule for a purchase that a second customer presents. Each app chooses one.
 ///
-/// The rule does not apply to a purchase whose `appAccountToken` is that of a known customer: it belongs to this
-/// customer, and others are refused.
+/// The rule does not apply to a purchase whose `appAccountToken` is that of a known customer. The purchase belongs to
+/// this customer, and others are refused.
 public enum TransferMode: String, Hashable, Sendable, Codable, CaseIterable {
     /// The purchase moves to the customer who presents it. The default.
     case transfer
@@ -25,11 +25,11 @@ public enum TransferMode: String, Hashable, Sendable, Codable, CaseIterable {
 package enum Attribution {
     /// The known customer who has the app account token of a purchase.
     ///
-    /// Two customers can have one token: a customer with a name, whose token is a hash of the name, and a customer
+    /// Two customers can have the same token: a customer with a name, whose token is a hash of the name, and a customer
     /// whose id is this UUID. The name has priority. Anyone can compute the UUID of a name, so the customer with the
     /// UUID may have chosen it to take the purchases of the name. It is not possible to find a name for a given UUID.
     package struct TokenOwner: Hashable, Sendable {
-        /// The customer who has the purchase. After a merge it is the customer that `name` was merged into.
+        /// The customer who has the purchase. After a merge it is the customer into which `name` was merged.
         package let customer: CustomerID
         let isNamed: Bool
 
@@ -55,8 +55,8 @@ package enum Attribution {
             case transferred
         }
 
-        /// The customer who has the purchase by this claim. After a merge it is the customer that the presenting one
-        /// was merged into.
+        /// The customer who has the purchase by this claim. After a merge it is the customer into which the presenting
+        /// customer was merged.
         package var customer: CustomerID
         /// The token of the customer who presented the purchase.
         package var token: UUID
@@ -66,8 +66,8 @@ package enum Attribution {
 
         /// - Parameters:
         ///   - customer: The customer who has the purchase by this claim.
-        ///   - name: The id of the customer at the time of the claim, if it was another one.
-        ///   - token: The token of that id, if it is known already.
+        ///   - name: The id of the customer at the time of the claim, if it was not `customer`.
+        ///   - token: The token of that id, or `nil` to derive the token from the id.
         ///   - kind: The effect on the present owners.
         package init(
             by customer: CustomerID, as name: CustomerID? = nil, token: UUID? = nil, _ kind: Kind = .presented
@@ -105,12 +105,13 @@ package enum Attribution {
 
     /// Returns whether a purchase is bound to another customer than `customer`, or `nil` if claims decide.
     ///
-    /// A customer with the token can present the purchase of another customer with the same token. But a customer with
-    /// a UUID cannot present that of a customer with a name. Only the receiver can present a transferred purchase.
+    /// A customer with the token can present the purchase of another customer with the same token. But a customer whose
+    /// id is a UUID cannot present the purchase of a customer whose id is a name. Only the receiver can present a
+    /// transferred purchase.
     ///
     /// - Parameters:
     ///   - customer: The customer who presents the purchase.
-    ///   - name: The id of `customer` at that time.
+    ///   - name: The id under which `customer` presents the purchase.
     ///   - token: The newest token that the store states for the purchase.
     ///   - claims: The claims, the oldest first.
     ///   - tokenOwner: The known customer of the token.

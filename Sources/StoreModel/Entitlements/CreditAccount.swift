@@ -4,8 +4,8 @@ import Foundation
 ///
 /// Spent units belong to the purchase that paid for them and move with it to its next owner. Customers who share a
 /// purchase share the rest of its units. All owners together spend at most the units that the purchase gave. Only a
-/// refund makes a balance negative, and only that of the customer who spent the units: a debt cannot be passed on with
-/// a purchase.
+/// refund makes a balance negative, and only the balance of the customer who spent the units. A debt cannot be passed
+/// on with a purchase.
 package struct CreditAccount: Hashable, Sendable {
     /// A purchase with all its transactions.
     package struct Source: Hashable, Sendable {
@@ -22,8 +22,7 @@ package struct CreditAccount: Hashable, Sendable {
         fileprivate var own: Int
 
         /// The units that the purchase adds to the balance. The number is negative only after a refund of units that
-        /// the account's customer spent. It is not negative if the credit table now gives less for the product than
-        /// before.
+        /// the account's customer spent. A credit table that now gives less for the product does not make it negative.
         package var left: Int { earned - spent }
         var earned: Int { max(valid, valid < given ? spent - min(own, spent) : spent) }
     }
@@ -45,7 +44,7 @@ package struct CreditAccount: Hashable, Sendable {
     ///   - purchases: The purchases of the customer.
     ///   - credit: The kind of credit.
     ///   - spent: The units that were spent of each purchase, by original transaction.
-    ///   - own: The units that the customer spent of each purchase, or `nil` if the customer spent all of them.
+    ///   - own: The units that the customer spent of each purchase, or `nil` if no other customer spent any.
     ///   - debt: Spent units that no purchase gave, or that come from refunded purchases of other customers.
     package init(
         of purchases: [CustomerPurchase], in credit: CreditTable.Credit, spent: [TransactionID: Int] = [:],
@@ -91,8 +90,8 @@ package struct CreditAccount: Hashable, Sendable {
 }
 
 extension CreditTable.Credit {
-    /// Returns the units that the transactions of one purchase gave. Each consumable transaction gives units.
-    /// Transactions of other kinds are restores of one purchase, which gives its units once.
+    /// Returns the units that the transactions of one purchase gave. Each consumable transaction gives units. Several
+    /// transactions of another kind are restores of one purchase, which gives its units once.
     fileprivate func amount(of transactions: [CustomerPurchase]) -> Int {
         let consumed = transactions.filter { $0.kind == .consumable }.reduce(0) { $0.adding(amount(of: $1)) }
         return consumed.adding(transactions.filter { $0.kind != .consumable }.map(amount).max() ?? 0)

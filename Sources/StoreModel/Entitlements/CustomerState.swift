@@ -3,9 +3,9 @@ import Primitives
 
 /// The known purchases of one customer. The state is the same for the same facts, in any order and with any repetition.
 ///
-/// For each transaction, the fact with the newest signature counts. Of two facts signed at the same instant, a revoked
-/// one counts, then the one with the greater digest. A revocation therefore remains until a fact with a newer signature
-/// does not contain it.
+/// For each transaction, the fact with the newest signature counts. If two facts were signed at the same instant, the
+/// revoked one counts. If both or neither are revoked, the one with the greater digest counts. A revocation therefore
+/// remains until a fact with a newer signature does not contain it.
 ///
 /// A receipt states less about a transaction than the signed transaction itself. If there is a signed transaction, a
 /// receipt adds only a revocation, and only if the receipt is newer. Renewal infos are stored by subscription.

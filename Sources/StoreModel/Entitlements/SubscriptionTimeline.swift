@@ -7,7 +7,7 @@ struct SubscriptionTimeline {
     private let periods: [TransactionFact]
     /// The periods that were not upgraded to another product, in the order of their starts.
     private let notUpgraded: [TransactionFact]
-    /// The renewal infos about the latest of these periods, the oldest first.
+    /// The renewal infos about the last period in `notUpgraded`, the oldest first.
     private let renewals: [RenewalFact]
 
     init(_ transactions: [CustomerState.KnownTransaction], renewals: [RenewalFact]) {
@@ -52,8 +52,8 @@ struct SubscriptionTimeline {
 
     /// Returns the period that gives access. Without one, returns the last period, which shows why access ended.
     ///
-    /// If no period that has started gives access, a period that starts later does: it is sold, and the store's clock
-    /// can be ahead of this one.
+    /// If no period that has started gives access, the next period gives access already. The store has sold it, and the
+    /// store's clock can be ahead of the local clock.
     private func current(at instant: Date) -> TransactionFact {
         let started = notUpgraded.filter { $0.purchaseDate <= instant }
         let givesAccess = { (period: TransactionFact) in

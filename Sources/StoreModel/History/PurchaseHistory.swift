@@ -7,9 +7,8 @@ import Foundation
 ///     history.status(of: "com.example.lifetime").state                         // purchased
 ///     history.subscription(to: ["com.example.monthly", "com.example.yearly"], at: clock.now()).isActive
 ///
-/// Records do not contain everything that the store knows: neither whether a subscription renews, nor whether it is in
-/// its grace period. `EntitlementReducer` computes that from signed facts. A purchase with a date after `now` counts
-/// like any other, because the store's clock can be ahead.
+/// Records do not state whether a subscription renews or is in its grace period. `EntitlementReducer` computes both
+/// from signed facts. A purchase with a date after `now` counts like any other, because the store's clock can be ahead.
 package struct PurchaseHistory: Hashable, Sendable {
     /// One record of each transaction, in the order of purchase dates.
     package let records: [PurchaseRecord]

@@ -18,7 +18,7 @@ public protocol ReceiptValidator: Sendable {
     /// - Throws: An error if there is no authoritative answer.
     func customer(_ customer: CustomerID) async throws -> Customer
     /// Returns the entitlements of a customer, with the time at the server. A device whose clock is wrong uses this
-    /// time. Implement it if the service reports its time; by default `serverTime` is `nil`.
+    /// time. Implement this method if the service reports its time. By default `serverTime` is `nil`.
     ///
     /// - Parameter customer: The customer.
     /// - Returns: The entitlements and the time.
@@ -41,15 +41,15 @@ extension ReceiptValidator {
 public struct CustomerAnswer: Sendable, Equatable {
     /// The entitlements of the customer.
     public var customer: Customer
-    /// The time at the server when it answered, or `nil` if it did not report it. The time can be much later than the
-    /// `asOf` of a cached answer.
+    /// The time at the server when it answered, or `nil` if the server did not report its time. The time can be much
+    /// later than the `asOf` of a cached answer.
     public var serverTime: Date?
 
     /// Creates an answer.
     ///
     /// - Parameters:
     ///   - customer: The entitlements of the customer.
-    ///   - serverTime: The time at the server when it answered, or `nil` if it did not report it.
+    ///   - serverTime: The time at the server when it answered, or `nil` if the server did not report its time.
     public init(customer: Customer, serverTime: Date? = nil) {
         self.customer = customer
         self.serverTime = serverTime

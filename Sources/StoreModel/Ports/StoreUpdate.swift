@@ -76,7 +76,7 @@ public struct StoreMessage: Hashable, Sendable, Codable, Identifiable {
     /// The reason of a message, from an open set: an unknown reason is kept.
     public typealias Reason = OpenEnum<StoreMessage>
 
-    /// An answer to a message, from an open set. A store answers `unsupported` to an unknown one.
+    /// An answer to a message, from an open set. For an unknown answer, a store throws `unsupported`.
     public struct Answer: RawRepresentable, Hashable, Sendable, Codable {
         public let rawValue: String
         public init(rawValue: String) { self.rawValue = rawValue }

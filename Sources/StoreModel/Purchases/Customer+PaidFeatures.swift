@@ -33,8 +33,8 @@ extension Features {
 }
 
 extension CustomerFeature {
-    /// The first instant without access. A feature that the server reports as inactive has ended, whatever its dates,
-    /// unless it has not begun.
+    /// The first instant without access. If the server reports a feature that has begun as inactive, the feature has
+    /// ended, even if its end date is later.
     fileprivate func end(asOf: Date) -> Date? {
         guard !isActive, from <= asOf else { return effectiveUntil }
         return min(effectiveUntil ?? asOf, asOf)
@@ -59,8 +59,8 @@ extension PaidFeature.PaymentType {
 }
 
 extension PaidFeature.TransactionType {
-    /// Creates a type from the source of a purchase. Every source other than the device's stores counts as the web,
-    /// including grants.
+    /// Creates a type from the source of a purchase. Every source other than the App Store and Google Play becomes
+    /// `web`, including grants.
     ///
     /// - Parameter source: The source.
     public init(_ source: PurchaseSource) {

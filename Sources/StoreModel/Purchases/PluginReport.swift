@@ -54,7 +54,7 @@ public struct AnswerOrigin: Hashable, Sendable {
 }
 
 extension AnswerOrigin.Source {
-    /// The plugin, which did not report its source.
+    /// The plugin, which did not report where its answer came from.
     public static var plugin: Self { Self(rawValue: "plugin") }
     /// The network: the plugin requested the answer from its system.
     public static var network: Self { Self(rawValue: "network") }

@@ -35,7 +35,7 @@ struct ExtractionPlan: Equatable {
         }
         guard position == directory.count else {
             throw ExtractionError.corrupt(
-                "The archive's directory has more entries than its end says; create it again.")
+                "The archive's directory has more entries than its end record states; create it again.")
         }
         guard !Self.isBomb(total, from: file.size, limits) else {
             throw Self.excess(

@@ -87,7 +87,7 @@ package struct ZipEntry: Equatable {
         guard isKindAllowed else {
             throw ExtractionError(
                 .unsafeKind,
-                "\(name.shown) is a link, a device or not what its name says; content has files and folders only.",
+                "\(name.shown) is a link or a device, or its kind does not match its name; use only files and folders.",
                 entry: name.shown)
         }
         guard attributes & 0x10 == 0 || isFolder, !isFolder || size == 0 else {
