@@ -34,7 +34,7 @@ package struct UnicodeForms: Sendable, CustomStringConvertible {
 
     /// The number of random pairs for a property test: `SOUK_IDENTITIES`, or `standard`.
     ///
-    /// - Parameter cost: the duration of a round in comparisons; a costly test has fewer rounds.
+    /// - Parameter cost: The duration of a round in comparisons; a costly test has fewer rounds.
     package static func rounds(_ standard: Int, cost: Int = 1) -> Int {
         ProcessInfo.processInfo.environment["SOUK_IDENTITIES"].flatMap { Int($0) }.map { $0 / cost } ?? standard
     }

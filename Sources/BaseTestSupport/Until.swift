@@ -8,11 +8,11 @@ import Testing
 /// The condition is evaluated every millisecond at first, and less often later. Its error ends the wait.
 ///
 /// - Parameters:
-///   - what: the name of the effect, for the failure.
-///   - timeout: the longest time to wait. It is long, because a busy machine must not fail a test.
-///   - sourceLocation: the place of the failure.
-///   - isolation: the actor on which the condition runs.
-///   - condition: whether the effect has occurred.
+///   - what: The name of the effect, for the failure.
+///   - timeout: The longest time to wait. It is long, because a busy machine must not fail a test.
+///   - sourceLocation: The place of the failure.
+///   - isolation: The actor on which the condition runs.
+///   - condition: Whether the effect has occurred.
 /// - Throws: `NeverHappened` after the timeout, and `CancellationError` when the task is cancelled. Both the failure
 ///   and the place of the call are recorded.
 public func until(

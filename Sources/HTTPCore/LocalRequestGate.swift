@@ -5,7 +5,8 @@
 ///
 /// - **Host**: `Host`, and the host in the request target if there is one, must be a name of this server. Those are
 ///   `localhost`, `127.0.0.1`, `[::1]`, the address that the server is bound to, and the names that the operator
-///   allowed. A rebound name is none of these. A request without a host passes, because browsers always send `Host`.
+///   allowed. A rebound host name is not among these names. A request without a host passes, because browsers always
+///   send `Host`.
 /// - **Site**: `Sec-Fetch-Site` and `Origin`, which a page cannot change, must name the server itself. A link to a page
 ///   of the server passes, because the site with the link cannot read the response.
 ///

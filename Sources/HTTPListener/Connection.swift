@@ -158,7 +158,7 @@ final class Connection: Sendable {
     func watch(at now: ContinuousClock.Instant, _ deadlines: Deadlines) {
         let abandoned = state.withLock { state -> Exchange? in
             guard state.isOpen else { return nil }
-            if state.parked != nil { return Self.hasHungUp(socket) ? state.exchange : nil }
+            if state.parked != nil { return Self.hasDisconnected(socket) ? state.exchange : nil }
             guard let observed = state.observed, observed.generation == state.generation else {
                 state.observed = (state.generation, now)
                 return nil
@@ -214,7 +214,7 @@ final class Connection: Sendable {
         unpark()
     }
 
-    private static func hasHungUp(_ socket: Int32) -> Bool {
+    private static func hasDisconnected(_ socket: Int32) -> Bool {
         var byte: UInt8 = 0
         let count = recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT))
         return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR)

@@ -78,7 +78,7 @@ final class ConnectionRegistry: Sendable {
     }
 
     /// Closes the connection that has waited longest for its client. Returns `false` when none has waited long enough.
-    /// If `hasRoom` was called before, `roomMade` is called after the connection has closed.
+    /// If the last call of `hasRoom` returned `false`, `roomMade` is called after the connection has closed.
     func makeRoom() -> Bool {
         if endLongestWait() { return true }
         let now = clock.now

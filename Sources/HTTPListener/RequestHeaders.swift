@@ -131,7 +131,7 @@ struct RequestHeaders {
         "X-Souk-Inspector",
     ]
 
-    /// Returns a problem when the request has two possible lengths (RFC 9112 section 6.3).
+    /// Returns a problem when the request has two possible lengths (RFC 9112 section 6.3) or an unsupported encoding.
     private static func ambiguity(of headers: HTTPHeaders) -> HTTPProblem? {
         let lengths = headers.values("Content-Length")
         let encodings = headers.values("Transfer-Encoding")

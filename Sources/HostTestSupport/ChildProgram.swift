@@ -59,10 +59,10 @@ package final class ChildProgram: Sendable {
     /// Starts a program.
     ///
     /// - Parameters:
-    ///   - path: the program's file.
-    ///   - environment: variables in addition to those of this process.
-    ///   - folder: the child's working directory.
-    ///   - input: nothing by default.
+    ///   - path: The program's file.
+    ///   - environment: Variables in addition to those of this process.
+    ///   - folder: The child's working directory.
+    ///   - input: The standard input, which is empty by default.
     /// - Throws: `POSIXError` when it cannot be started.
     package init(
         _ path: String, _ arguments: [String] = [], environment: [String: String] = [:], in folder: String? = nil,

@@ -52,8 +52,8 @@ extension Trait where Self == ConditionTrait {
     ///     @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with haralyzer"))
     ///
     /// - Parameters:
-    ///   - isAvailable: whether the judge is installed; otherwise the tests are skipped.
-    ///   - comment: the reason for skipping them.
+    ///   - isAvailable: Whether the judge is installed; otherwise the tests are skipped.
+    ///   - comment: The reason for skipping them.
     package static func outsideJudge(
         _ isAvailable: @autoclosure @escaping @Sendable () -> Bool, _ comment: Comment,
         sourceLocation: SourceLocation = #_sourceLocation

@@ -39,14 +39,14 @@ package final class PostgresCluster: Sendable {
     private let program: ChildProgram
     private let count = Locked(0)
 
-    /// Creates a cluster, which runs as long as this object and the process.
+    /// Creates a cluster, which runs until this object is released or the process ends.
     ///
     /// - Parameters:
-    ///   - primary: the cluster that this one follows as a standby; `nil` for a primary.
-    ///   - backup: the cluster for a base backup; `restore(to:)` starts this one from it.
-    ///   - port: a port of 127.0.0.1 for TLS; the certificate is `server.crt` in the folder.
-    ///   - pooled: whether PgBouncer in transaction mode is in front of it, see `pooledURL(of:)`.
-    ///   - settings: more settings of the server, such as `max_prepared_transactions=1`.
+    ///   - primary: The cluster that this one follows as a standby; `nil` for a primary.
+    ///   - backup: The cluster for a base backup; `restore(to:)` starts this one from it.
+    ///   - port: A port of 127.0.0.1 for TLS; the certificate is `server.crt` in the folder.
+    ///   - pooled: Whether PgBouncer in transaction mode is in front of it, see `pooledURL(of:)`.
+    ///   - settings: More settings of the server, such as `max_prepared_transactions=1`.
     package init(
         standbyOf primary: PostgresCluster? = nil, backupOf backup: PostgresCluster? = nil, port: Int? = nil,
         pooled: Bool = false, settings: [String] = []

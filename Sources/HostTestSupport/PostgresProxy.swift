@@ -23,7 +23,7 @@ package final class PostgresProxy: Sendable {
 
     /// Listens on a socket in its own folder. Throws `POSIXError` when that cannot be created.
     ///
-    /// - Parameter url: a URL whose `host` parameter is the folder of a socket, such as those of `PostgresCluster`.
+    /// - Parameter url: A URL whose `host` parameter is the folder of a socket, such as those of `PostgresCluster`.
     package init(to url: String) throws {
         let parts = url.components(separatedBy: "?host=")
         guard parts.count == 2 else { throw POSIXError(.EINVAL) }

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A port of this machine without a listener, which no other program gets.
+/// A port of this machine that has no listener and that no other program gets.
 ///
 ///     let port = try ReservedPort()
 ///     // A connection to 127.0.0.1:port.number is refused; a server may be started there, stopped and started again.

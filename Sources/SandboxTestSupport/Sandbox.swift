@@ -37,11 +37,11 @@ public final class Sandbox: Sendable {
     /// Opens an App Store with a catalogue, and a server that trusts it.
     ///
     /// - Parameters:
-    ///   - catalogue: the path of a StoreKit configuration file.
-    ///   - features: the path of a feature map. Without one, purchases give no features.
-    ///   - start: the virtual time; the present by default.
-    /// - Returns: the open sandbox.
-    /// - Throws: an error that describes the first error in a file, and the errors of reading the file.
+    ///   - catalogue: The path of a StoreKit configuration file.
+    ///   - features: The path of a feature map. Without one, purchases give no features.
+    ///   - start: The virtual time; the present by default.
+    /// - Returns: The open sandbox.
+    /// - Throws: An error that describes the first error in a file, and the errors of reading the file.
     public static func open(catalogue: String, features: String? = nil, start: Date? = nil) async throws -> Sandbox {
         try await open(
             Catalogue(parsing: bytes(of: catalogue), file: catalogue),
@@ -51,9 +51,9 @@ public final class Sandbox: Sendable {
     /// Opens an App Store with a catalogue, and a server that trusts it.
     ///
     /// - Parameters:
-    ///   - catalogue: the products of the App Store.
-    ///   - features: the features that purchases give.
-    ///   - start: the virtual time; the present by default.
+    ///   - catalogue: The products of the App Store.
+    ///   - features: The features that purchases give.
+    ///   - start: The virtual time; the present by default.
     public static func open(
         _ catalogue: Catalogue, features: FeatureMap = FeatureMap(), start: Date? = nil
     ) async throws -> Sandbox {
@@ -116,10 +116,10 @@ public final class Sandbox: Sendable {
     /// first store before.
     ///
     /// - Parameters:
-    ///   - customer: the customer who is logged in; `nil` is the anonymous customer of the device.
-    ///   - device: the name of the device.
-    ///   - account: the App Store account on a new device. It is created if it is missing.
-    ///   - configure: changes the store's configuration.
+    ///   - customer: The customer who is logged in; `nil` is the anonymous customer of the device.
+    ///   - device: The name of the device.
+    ///   - account: The App Store account on a new device. It is created if it is missing.
+    ///   - configure: Changes the store's configuration.
     public func launch(
         customer: CustomerID? = nil, on device: String = "phone", account: AccountName = "default",
         configure: (inout StoreConfiguration) throws -> Void = { _ in }

@@ -58,7 +58,7 @@ extension SignedDataError.Code {
     public static var unsupportedAlgorithm: Self { Self(rawValue: "unsupportedAlgorithm") }
     /// The header has no `x5c`.
     public static var missingCertificateChain: Self { Self(rawValue: "missingCertificateChain") }
-    /// The chain has neither three certificates nor, where local certificates of Xcode are accepted, one.
+    /// The chain does not have three certificates. One certificate is accepted only if local certificates of Xcode are.
     public static var chainLength: Self { Self(rawValue: "chainLength") }
     /// A certificate cannot be read.
     public static var certificateMalformed: Self { Self(rawValue: "certificateMalformed") }
@@ -88,7 +88,7 @@ extension SignedDataError.Code {
     public static var wrongAppVersion: Self { Self(rawValue: "wrongAppVersion") }
     /// The data was signed in another environment than the expected one, or parts of a notification disagree.
     public static var wrongEnvironment: Self { Self(rawValue: "wrongEnvironment") }
-    /// The data was signed in none of the accepted environments.
+    /// The environment of the data is not accepted.
     public static var environmentNotAccepted: Self { Self(rawValue: "environmentNotAccepted") }
     /// The purchase is bound to another customer than the one who presents it.
     public static var boundToAnotherCustomer: Self { Self(rawValue: "boundToAnotherCustomer") }

@@ -27,9 +27,9 @@ public final class FaultyTransport: HTTPTransport {
     /// Creates a transport.
     ///
     /// - Parameters:
-    ///   - inner: sends the other requests.
-    ///   - fault: the fault; `nil` for none.
-    ///   - call: the number of the call with the fault, from 1.
+    ///   - inner: Sends the other requests.
+    ///   - fault: The fault; `nil` for none.
+    ///   - call: The number of the call with the fault, from 1.
     public init(_ inner: any HTTPTransport, _ fault: Fault? = nil, atCall call: Int = 0) {
         self.inner = inner
         self.fault = fault

@@ -74,7 +74,7 @@ struct OCSPAnswer: Sendable, Equatable {
         let status = OCSP_response_status(response)
         guard status == OCSP_RESPONSE_STATUS_SUCCESSFUL else {
             let words = OCSP_response_status_str(Int(status)).map { String(cString: $0) } ?? "status \(status)"
-            throw refusal("The responder says: \(words).")
+            throw refusal("The responder returned an error: \(words).")
         }
         return OCSP_response_get1_basic(response)
     }
@@ -91,7 +91,7 @@ struct OCSPAnswer: Sendable, Equatable {
             case .preferred: comparison == 1 || comparison == -1
             case .required: comparison == 1
             }
-        guard isAccepted else { throw refusal("Its nonce is not the one sent, so it may be an old one.") }
+        guard isAccepted else { throw refusal("Its nonce is not the one sent, so the answer may be an old one.") }
     }
 
     /// Checks that the answer was signed by the certificate's issuer, or by a responder whose certificate this issuer

@@ -124,8 +124,8 @@ package enum Attribution {
         return name.appAccountToken != token || (binding.isNamed && name.isUUID)
     }
 
-    /// Returns the customers who have a purchase: none if there is neither a claim nor a known customer of the token,
-    /// several only if they share the purchase.
+    /// Returns the customers who have a purchase. There is no such customer if no customer claimed the purchase and the
+    /// token has no known customer. There are several only if they share the purchase.
     package static func holders(token: UUID?, claims: [Claim], tokenOwner: TokenOwner?) -> [CustomerID] {
         if let bound = bound(token: token, claims: claims, tokenOwner: tokenOwner) { return [bound] }
         let first = claims.lastIndex { $0.kind != .shared } ?? claims.startIndex

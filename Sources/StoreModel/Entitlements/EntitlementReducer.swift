@@ -29,9 +29,9 @@ package struct EntitlementReducer: Sendable {
         var answer = sortedState.answer(id, environment, at: instant)
         // The answer changes at only some of these instants. `validUntil` is the first change after `instant`.
         answer.validUntil = sortedState.instants.lazy.filter { $0 > instant }.first { later in
-            var then = sortedState.answer(id, environment, at: later)
-            then.asOf = instant
-            return then != answer
+            var laterAnswer = sortedState.answer(id, environment, at: later)
+            laterAnswer.asOf = instant
+            return laterAnswer != answer
         }
         return answer
     }

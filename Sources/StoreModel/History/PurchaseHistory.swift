@@ -17,16 +17,16 @@ package struct PurchaseHistory: Hashable, Sendable {
     /// same time, the last one in `records`. All records without a transaction id are kept.
     package init(_ records: some Sequence<PurchaseRecord>) {
         var newest: [TransactionID: PurchaseRecord] = [:]
-        var unnamed: [PurchaseRecord] = []
+        var withoutID: [PurchaseRecord] = []
         for record in records {
             guard let id = record.transactionID else {
-                unnamed.append(record)
+                withoutID.append(record)
                 continue
             }
             if let known = newest[id], known.signedDate ?? .distantPast > record.signedDate ?? .distantPast { continue }
             newest[id] = record
         }
-        self.records = (Array(newest.values) + unnamed).sorted { $0.isOrdered(before: $1) }
+        self.records = (Array(newest.values) + withoutID).sorted { $0.isOrdered(before: $1) }
     }
 
     /// The products that were bought, including refunded ones.

@@ -11,6 +11,6 @@ public protocol ProductListDecryptor: Sendable {
     ///   - header: The bytes before `sealed` in the file. They are authenticated but not encrypted.
     /// - Returns: The JSON of the product list.
     /// - Throws: An error if the list was encrypted with another key, or if a byte of `sealed` or `header` was changed.
-    ///   No decrypted byte is returned then.
+    ///   In both cases, no decrypted byte is returned.
     func decrypt(_ sealed: [UInt8], authenticating header: [UInt8]) throws -> [UInt8]
 }

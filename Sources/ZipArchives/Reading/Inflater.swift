@@ -6,7 +6,7 @@ package protocol Inflater: AnyObject, SendableMetatype {
 
     /// Decompresses from `input` into `output`, which is never empty. `input` is empty only if `isLast` is set.
     ///
-    /// - Parameter isLast: whether `input` is the end of the stream.
+    /// - Parameter isLast: Whether `input` is the end of the stream.
     func inflate(
         _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, isLast: Bool
     ) -> InflateStep
