@@ -32,9 +32,10 @@ package struct UnicodeForms: Sendable, CustomStringConvertible {
         ("\u{304C}", "\u{304B}\u{3099}"), ("\u{2260}", "=\u{338}"), ("\u{8C48}", "\u{F900}"),
     ]
 
-    /// The number of random pairs for a property test: `SOUK_IDENTITIES`, or `standard`.
+    /// Returns the number of random pairs for a property test: `SOUK_IDENTITIES` divided by `cost`, or `standard`
+    /// without this variable.
     ///
-    /// - Parameter cost: The duration of a round in comparisons; a costly test has fewer rounds.
+    /// - Parameter cost: The cost of a pair, relative to one comparison.
     package static func rounds(_ standard: Int, cost: Int = 1) -> Int {
         ProcessInfo.processInfo.environment["SOUK_IDENTITIES"].flatMap { Int($0) }.map { $0 / cost } ?? standard
     }

@@ -47,7 +47,7 @@ extension StoreConnectionContract {
     }
 
     private func verifyRenewal(
-        _ subscription: ProductID, _ advance: StoreControls.Act<SubscriptionPeriod>
+        _ subscription: ProductID, _ advance: StoreControls.Action<SubscriptionPeriod>
     ) async throws {
         var device = try await session()
         let bought = try #require(try await device.buy(Payment(id: "contract-10", productID: subscription)))
@@ -62,8 +62,8 @@ extension StoreConnectionContract {
     }
 
     private func verifyEnd(
-        _ subscription: ProductID, _ cancel: StoreControls.Act<ProductID>,
-        _ advance: StoreControls.Act<SubscriptionPeriod>
+        _ subscription: ProductID, _ cancel: StoreControls.Action<ProductID>,
+        _ advance: StoreControls.Action<SubscriptionPeriod>
     ) async throws {
         var device = try await session()
         try await cancel(subscription)
@@ -105,8 +105,8 @@ extension StoreConnectionContract {
     }
 
     private func verifyBilling(
-        _ subscription: ProductID, _ advance: StoreControls.Act<SubscriptionPeriod>,
-        _ fail: StoreControls.Act<ProductID>, _ resolve: StoreControls.Act<ProductID>
+        _ subscription: ProductID, _ advance: StoreControls.Action<SubscriptionPeriod>,
+        _ fail: StoreControls.Action<ProductID>, _ resolve: StoreControls.Action<ProductID>
     ) async throws {
         var device = try await session()
         let bought = try #require(try await device.buy(Payment(id: "contract-30", productID: subscription)))
@@ -122,7 +122,7 @@ extension StoreConnectionContract {
     }
 
     /// Uses the subscription that `verifyBilling` left active, or buys one.
-    private func verifyPrice(_ subscription: ProductID, _ raise: StoreControls.Act<ProductID>) async throws {
+    private func verifyPrice(_ subscription: ProductID, _ raise: StoreControls.Action<ProductID>) async throws {
         var device = try await session()
         if try await !owns(subscription, device) {
             _ = try #require(try await device.buy(Payment(id: "contract-40", productID: subscription)))
@@ -146,7 +146,7 @@ extension StoreConnectionContract {
     /// period.
     private func verifyCode(
         _ subscription: ProductID, _ makeCode: @Sendable (ProductID) async throws -> String,
-        _ cancel: StoreControls.Act<ProductID>, _ advance: StoreControls.Act<SubscriptionPeriod>
+        _ cancel: StoreControls.Action<ProductID>, _ advance: StoreControls.Action<SubscriptionPeriod>
     ) async throws {
         var device = try await session()
         if try await owns(subscription, device) {
@@ -172,7 +172,7 @@ extension StoreConnectionContract {
 
     /// Verifies payments that are approved while the app runs, approved while it does not run, and declined.
     private func verifyAsking(
-        _ approve: StoreControls.Act<Payment>, _ decline: StoreControls.Act<Payment>
+        _ approve: StoreControls.Action<Payment>, _ decline: StoreControls.Action<Payment>
     ) async throws {
         func payment(_ id: PaymentID) -> Payment { Payment(id: id, productID: coins, simulatesAskToBuy: true) }
         var device = try await session()
@@ -197,7 +197,7 @@ extension StoreConnectionContract {
     }
 
     private func verifyRefund(
-        _ refund: StoreControls.Act<TransactionID>, _ reverse: StoreControls.Act<TransactionID>
+        _ refund: StoreControls.Action<TransactionID>, _ reverse: StoreControls.Action<TransactionID>
     ) async throws {
         var device = try await session()
         let owned = try #require(try await device.connection.restore().first { $0.productID == pack })
@@ -218,7 +218,7 @@ extension StoreConnectionContract {
 
     /// Verifies promoted purchases that begin while the app runs and while it does not. Only one of two devices
     /// receives each.
-    private func verifyPromotion(_ promote: StoreControls.Act<ProductID>) async throws {
+    private func verifyPromotion(_ promote: StoreControls.Action<ProductID>) async throws {
         let devices = [try await session(), try await session()]
         try await promote(coins)
         let received = await withTaskGroup(of: PromotedPurchase?.self) { group in
@@ -242,7 +242,7 @@ extension StoreConnectionContract {
         #expect(await promoted.next() == nil, "it is reported once")
     }
 
-    private func verifyMayPay(_ set: StoreControls.Act<Bool>) async throws {
+    private func verifyMayPay(_ set: StoreControls.Action<Bool>) async throws {
         try await set(false)
         var device = try await session()
         #expect(try await !device.connection.canMakePayments())

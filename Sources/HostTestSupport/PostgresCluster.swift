@@ -77,8 +77,8 @@ package final class PostgresCluster: Sendable {
         "archive_mode=on", "archive_command='mkdir -p ../archive && cp %p ../archive/%f'",
     ]
 
-    /// Starts the cluster from the base backup in the state at `timestamp`, in PostgreSQL's notation. It takes writes
-    /// when `pg_is_in_recovery()` is false.
+    /// Starts the cluster from the base backup in the state at `timestamp`, in PostgreSQL's notation. The cluster
+    /// accepts writes as soon as `pg_is_in_recovery()` is false.
     package func restore(to timestamp: String) async { await program.write(timestamp + "\n") }
 
     /// Kills the server, as in a crash. Throws `POSIXError` when it has no process any more.

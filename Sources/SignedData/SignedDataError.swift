@@ -58,7 +58,8 @@ extension SignedDataError.Code {
     public static var unsupportedAlgorithm: Self { Self(rawValue: "unsupportedAlgorithm") }
     /// The header has no `x5c`.
     public static var missingCertificateChain: Self { Self(rawValue: "missingCertificateChain") }
-    /// The chain does not have three certificates. One certificate is accepted only if local certificates of Xcode are.
+    /// The chain does not have three certificates. A chain of one certificate is accepted only if a local environment
+    /// is accepted.
     public static var chainLength: Self { Self(rawValue: "chainLength") }
     /// A certificate cannot be read.
     public static var certificateMalformed: Self { Self(rawValue: "certificateMalformed") }

@@ -101,7 +101,7 @@ public final class ScriptedStoreConnection: StoreConnection {
     public func set(restorable: [StoreTransaction]) { state.withLock { $0.restorable = restorable } }
     /// Sets the owned transactions.
     public func set(owned: [StoreTransaction]) { state.withLock { $0.owned = owned } }
-    /// Sets the latest state of each subscription.
+    /// Sets the latest status of each subscription.
     public func set(statuses: [StoreSubscriptionStatus]) { state.withLock { $0.statuses = statuses } }
     /// Sets the subscription groups in which the customer may get an introductory offer.
     public func set(eligibleGroups: Set<String>) { state.withLock { $0.eligibleGroups = eligibleGroups } }

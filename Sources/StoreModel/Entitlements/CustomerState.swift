@@ -8,7 +8,7 @@ import Primitives
 /// remains until a fact with a newer signature does not contain it.
 ///
 /// A receipt states less about a transaction than the signed transaction itself. If there is a signed transaction, a
-/// receipt adds only a revocation, and only if the receipt is newer. Renewal infos are stored by subscription.
+/// receipt adds only a revocation, and only if the receipt is not older. Renewal infos are stored by subscription.
 package struct CustomerState: Hashable, Sendable {
     private(set) var transactions: [TransactionID: KnownTransaction] = [:]
     private(set) var renewals: [TransactionID: [RenewalFact]] = [:]

@@ -115,7 +115,7 @@ private struct SortedState {
     }
 
     /// Returns one entry for each feature of each purchase and grant. If a purchase has several entries for a feature,
-    /// keeps an active one, or the one that ends last.
+    /// active entries have priority, and then the entry that ends last.
     private static func merged(_ features: [CustomerFeature]) -> [CustomerFeature] {
         struct Key: Hashable {
             let name: ExactString

@@ -151,7 +151,8 @@ struct LargeNumbers {
     mutating func next(insteadOf number: Int, of name: EntryName) throws(ExtractionError) -> Int {
         guard number == 0xFFFF_FFFF else { return number }
         guard bytes.count - position >= 8, let large = bytes.uint64(position) else {
-            throw .corrupt("The size of \(name.shown) is missing; create the archive again.", entry: name.shown)
+            throw .corrupt(
+                "A size or the position of \(name.shown) is missing; create the archive again.", entry: name.shown)
         }
         position += 8
         return large
