@@ -338,7 +338,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             #expect(answer == "written")
             try #expect(balances(database) == [5, 5])
         },
-        SQLDatabaseContract("a closed database throws closed") { database in
+        SQLDatabaseContract("a closed database throws the error `closed`") { database in
             await database.close()
             await database.close()
             await #expect(throws: SQLError(.closed, "")) {

@@ -15,8 +15,9 @@
 /// if let problem = gate.refusal(of: request) { return .ready(problem.response) }
 /// ```
 ///
-/// The gate is for servers without authentication. The entitlement server does not use it: apps and backends call it by
-/// public names that it does not know, and each endpoint requires a key or a signature that no other site has.
+/// The gate is for servers without authentication. The entitlement server does not use the gate: apps and backends call
+/// that server by public names that it does not know, and each endpoint requires a key or a signature that no other
+/// site has.
 package struct LocalRequestGate: Sendable {
     /// The allowed names in lower case, with IPv6 addresses in brackets; `nil` allows any name.
     private let names: Set<String>?
@@ -41,8 +42,9 @@ package struct LocalRequestGate: Sendable {
 
     /// Returns the error response, with status 403, for a refused request, or `nil` for an allowed one.
     ///
-    /// `isProven` is true if the request contains a secret of the server's own page. The form of a page can send the
-    /// origin `null`, and older browsers send no `Sec-Fetch-Site`, so only the secret proves where such a form is from.
+    /// `isProven` is true if the request contains a secret of the server's own page. A form on this page can send the
+    /// origin `null`, and older browsers send no `Sec-Fetch-Site`. Only the secret then proves that the page sent the
+    /// form.
     package func refusal(of request: HTTPRequest, isProven: Bool = false) -> HTTPProblem? {
         refusalOfHost(request) ?? Self.refusalOfSite(request, isProven)
     }

@@ -50,7 +50,7 @@ extension HTTPError {
         self.init(code, "The request failed (\(code.rawValue)); see the underlying error.", underlying: error)
     }
 
-    /// The error as an app that uses URLSession expects it: the session's own error if there is one.
+    /// This error as a `URLError`, for apps that use URLSession. It is the session's own error if there is one.
     package var asURLError: URLError {
         underlying as? URLError ?? URLError(Self.pairs.first { $0.1 == code }?.0 ?? .badServerResponse)
     }

@@ -12,8 +12,8 @@ final class ConnectionRegistry: Sendable {
         /// the lowest free number.
         var admitted: Set<Int32> = []
         var isRoomAwaited = false
-        /// The connections to close next, the longest wait last. Those that have become active since are skipped. The
-        /// others have still waited longer than all connections that are not in this list.
+        /// The connections to close next, the longest wait last. Those that have become active since are skipped. Each
+        /// of the others has waited longer than all connections that are not in this list.
         var closingCandidates: [Connection.Wait] = []
         var opened = 0
         var lingering: [(socket: Int32, until: ContinuousClock.Instant)] = []
@@ -161,7 +161,8 @@ final class ConnectionRegistry: Sendable {
         for (socket, _) in lingering { Foundation.close(socket) }
     }
 
-    /// Closes connections and sockets whose deadline has passed. The timer calls it; any thread may.
+    /// Closes connections and sockets whose deadline has passed. The timer calls this method, but any thread may call
+    /// it.
     ///
     /// While the registry drains, it calls `stopReading` again. microhttpd misses the end of an input that arrives
     /// together with data: it reads the data and then waits for an event that has passed. Each call creates a new

@@ -141,8 +141,8 @@ extension HTTPListener {
         public var maximumBodyBytes = 1 << 20
         /// The memory for the bodies of all requests together, in bytes.
         ///
-        /// A body that exceeds it is stored in an unnamed temporary file, and the handler receives it as a stream of
-        /// known length. `nil`, the default, keeps all bodies in memory.
+        /// A body that does not fit into the free part of this memory is stored in an unnamed temporary file, and the
+        /// handler receives it as a stream of known length. `nil`, the default, keeps all bodies in memory.
         public var maximumHeldBytes: Int?
         /// The greatest number of bytes that the listener reads and discards of a body that is too long, so that the
         /// client reads the response 413.

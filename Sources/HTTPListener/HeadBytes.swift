@@ -24,8 +24,8 @@ struct HeadBytes {
 
     var text: String { String(decoding: bytes, as: UTF8.self) }
 
-    /// Whether the part contains a control character other than a tab. RFC 9110 section 5.5 forbids them in field
-    /// values.
+    /// Whether the part contains a control character that RFC 9110 section 5.5 forbids in field values: all except the
+    /// tab.
     var hasControlCharacters: Bool { bytes.contains { $0 < 0x20 && $0 != 0x09 || $0 == 0x7F } }
 
     /// Returns whether `next` begins exactly `gap` bytes after this part.
