@@ -72,7 +72,7 @@ extension EntitlementService {
         }
     }
 
-    /// Loads rules that another server activated, and recomputes answers that were computed with former rules.
+    /// Load rules that another server activated, and mark answers that were computed with former rules as expired.
     private static func ruleJobs(_ configuration: Configuration, _ parts: Parts) -> [BackgroundJob] {
         let (ledger, database) = (parts.ledger, configuration.database)
         let ledgerIDs = configuration.apps.flatMap { app in

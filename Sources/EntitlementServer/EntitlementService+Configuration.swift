@@ -58,8 +58,8 @@ extension EntitlementService {
         /// While ``answerMemory`` is not 0, no other process may write to the database: open a SQLite file with
         /// `isExclusive`.
         public var database: any SQLDatabase
-        /// A replica of a shared database. Customers are read from it when the request allows it or the database is
-        /// unreachable. The service does not close it.
+        /// A replica of a shared database. Customers are read from it if the request has `Souk-Min-Revision` or the
+        /// database is unreachable. The service does not close it.
         public var standby: (any SQLDatabase)?
         /// The lag of the standby, in seconds, above which it is not read.
         public var standbyLag: TimeInterval = 10
@@ -73,7 +73,7 @@ extension EntitlementService {
         /// With `false`, the later rules stay active, so that a server with an older file does not revert them. A
         /// server that does not share its database always uses its own rules.
         public var activatesFormerRules = false
-        /// The version of the program in the response to GET `/`, which leaves out `nil`.
+        /// The version of the program in the response to GET `/`; `nil` leaves it out.
         public var version: String?
         /// Web shops that report their sales.
         public var webPurchases: [WebPurchaseSource] = []
@@ -97,8 +97,8 @@ extension EntitlementService {
         /// unpredictable.
         public var makeGrantID: @Sendable () -> String = { UUID().uuidString.lowercased() }
         /// The keys of signed answers. The first key signs the answers to requests with `?nonce=`. All are published,
-        /// so that clients can learn a key before its first use and verify its signatures after its last. Without keys,
-        /// answers are not signed.
+        /// so that clients can learn a key before its first use and verify its signatures after its last use. Without
+        /// keys, answers are not signed.
         public var signingKeys: [AnswerSigningKey] = []
         /// Whether the service answers GET `/metrics`. Use `false` if ``EntitlementService/metricsHandler`` is bound to
         /// a port of its own.
@@ -110,7 +110,7 @@ extension EntitlementService {
         public var webhooks: [Webhook] = []
         /// The transport of webhooks. It is required if there are any.
         public var webhookTransport: (any HTTPTransport)?
-        /// The number of attempts of a delivery, and the pauses between them: a day in all.
+        /// The number of attempts of a delivery, and the pauses between them: 9 to 17 hours in all.
         public var webhookBackoff = Backoff(attempts: 15, initial: .seconds(5), maximum: .seconds(6 * 3600))
         /// Returns a number from 0 to 1, which varies pauses.
         public var random: @Sendable () -> Double = { .random(in: 0...1) }
@@ -126,8 +126,8 @@ extension EntitlementService {
             get { eventKeepAliveInterval }
             set { eventKeepAliveInterval = newValue }
         }
-        /// Receives a record of each request that was refused or failed, and of all with ``logsEveryRequest``. Called
-        /// on any thread.
+        /// Receives a record of each request that was refused or failed; with ``logsEveryRequest``, of each request.
+        /// Called on any thread.
         public var log: @Sendable (RequestRecord) -> Void = { _ in }
         /// Whether ``log`` also receives records of successful requests.
         public var logsEveryRequest = false

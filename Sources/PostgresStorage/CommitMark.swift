@@ -1,10 +1,10 @@
 import Foundation
 import SQLStorage
 
-/// A row that shows whether a transaction was committed. The transaction inserts it, and it is looked for if the
-/// connection ends before the response to the commit arrives.
+/// A row that shows whether a transaction was committed. The transaction inserts it. If the connection ends before the
+/// response to the commit arrives, `check` looks for the row.
 ///
-/// Ids are ordered by time, so old marks are deleted by one range of their index.
+/// Ids are ordered by time, so old marks are one range of their index.
 struct CommitMark: Sendable {
     static let table = """
         CREATE TABLE IF NOT EXISTS commit_mark (id BYTEA PRIMARY KEY, is_settled BOOLEAN NOT NULL DEFAULT FALSE)
@@ -31,8 +31,8 @@ struct CommitMark: Sendable {
             statement: try Self.statement("INSERT INTO commit_mark (id) VALUES (?1)"), values: [.blob(id)])
     }
 
-    /// Checks whether a transaction has inserted the mark, and waits for one that is inserting it. Inserts a missing mark,
-    /// so that the transaction can no longer commit.
+    /// Checks whether a transaction has inserted the mark, and waits for a transaction that is inserting it. Inserts a
+    /// missing mark, so that the transaction can no longer commit.
     ///
     /// `is_settled` records whether the check inserted the row, so the check can be repeated if its own response is lost.
     /// The commit of the check also confirms that the transaction is durable, because the log is replicated in order.
@@ -41,7 +41,7 @@ struct CommitMark: Sendable {
             statement: try Self.statement(
                 """
                 INSERT INTO commit_mark (id, is_settled) VALUES (?1, TRUE)
-                ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING NOT is_settled AS is_pending
+                ON CONFLICT (id) DO UPDATE SET id = excluded.id RETURNING NOT is_settled AS is_committed
                 """), values: [.blob(id)], isPrepared: false)
     }
 

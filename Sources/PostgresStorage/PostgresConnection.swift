@@ -223,7 +223,7 @@ final class PostgresConnection: @unchecked Sendable {
 
     // MARK: - Sending
 
-    /// The key of a prepared statement: its text and the types of its values.
+    /// The key of a prepared statement: the number of its text, and the types of its values.
     struct Key: Hashable {
         let statement: Int
         let types: [Oid]

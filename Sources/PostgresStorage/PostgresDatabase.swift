@@ -60,7 +60,7 @@ public final class PostgresDatabase: SQLDatabase {
     let statements = PostgresStatements()
     private let asyncReads = DispatchQueue(label: "PostgreSQL reads", attributes: .concurrent)
 
-    /// Connects to the database at `url`. A standby is not connected to yet.
+    /// Connects to the database at `url`. The connection to a standby is opened with the first read.
     ///
     /// - Parameters:
     ///   - url: a URL in libpq's format.
@@ -107,8 +107,8 @@ public final class PostgresDatabase: SQLDatabase {
         }
     }
 
-    /// Sends the concurrent lookups of all callers, `sql` with `values`, together over a few connections. Throws as
-    /// `SQLDatabase.lookup`, and `misuse` for a statement that is not a `SELECT`.
+    /// Runs the query `sql` with `values`. Lookups of concurrent callers are sent together over a few connections.
+    /// Throws as `SQLDatabase.lookup`, and `misuse` for a statement that is not a `SELECT`.
     public func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow? {
         let statement = try statements.statement(sql)
         guard statement.isQuery else {

@@ -98,7 +98,7 @@ final class PostgresLookups: Sendable {
 
     // MARK: - Thread
 
-    /// Distributes lookups and reads responses until the lookups are closed and all of them have a response.
+    /// Distributes lookups and reads responses, until `close` or `finish` was called and all lookups have a response.
     private func run() {
         var connections: [LookupConnection] = []
         /// Lookups that wait for a free connection.
@@ -342,8 +342,8 @@ private final class LookupConnection {
         try answer(lookup, with: result, key)
     }
 
-    /// Resumes a lookup with the row or the error in `result`. Throws `connectionLost` instead, so that the lookup is
-    /// repeated.
+    /// Resumes a lookup with the row or the error in `result`. If the error is `connectionLost`, throws it instead, so
+    /// that the lookup is repeated.
     private func answer(
         _ lookup: PostgresLookups.Lookup, with result: OpaquePointer, _ key: PostgresConnection.Key
     ) throws(SQLError) {

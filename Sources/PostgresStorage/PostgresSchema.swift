@@ -87,7 +87,7 @@ extension PostgresDatabase {
         return parts
     }
 
-    /// Runs `body` on its own connection, outside a transaction.
+    /// Runs `body` on a new connection, outside a transaction.
     func onOwnConnection<T>(_ body: (PostgresConnection, PostgresSession) throws -> T) throws -> T {
         let connection = try PostgresConnection(settings, for: .transactions)
         defer { connection.close() }

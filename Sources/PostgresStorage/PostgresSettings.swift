@@ -51,8 +51,8 @@ final class PostgresSettings: Sendable {
         return max(1, min(seconds, 1_000_000) * 1000 + attoseconds / 1_000_000_000_000_000)
     }
 
-    /// The settings that limit the time of locks: the time of a program that stopped in a transaction, and the time of
-    /// waiting for another transaction.
+    /// The settings that limit the duration of locks: how long a transaction can be idle, and how long a statement
+    /// waits for a lock.
     private var transactionSettings: [(String, String)] {
         [("idle_in_transaction_session_timeout", "60000"), ("lock_timeout", "\(lockMilliseconds)")]
     }

@@ -9,16 +9,16 @@ struct PostgresStatement: Sendable {
     private static let count = Locked(0)
     /// The number of values.
     let placeholders: Int
-    /// In capitals; empty for a statement without a word.
+    /// The first word of the statement, in capitals.
     let firstWord: String
 
-    /// First words of statements about the transaction or the connection, which only `read` and `write` may run.
+    /// First words of statements that control the transaction, cursors or the connection. Bodies must not run them.
     private static let reserved: Set<String> = [
         "BEGIN", "START", "COMMIT", "END", "ROLLBACK", "ABORT", "SAVEPOINT", "RELEASE", "PREPARE", "DEALLOCATE",
         "DISCARD", "SET", "RESET", "COPY", "LISTEN", "UNLISTEN", "NOTIFY", "DECLARE", "FETCH", "MOVE", "CLOSE",
     ]
 
-    /// Whether bodies must not run it.
+    /// Whether bodies must not run the statement.
     var isReserved: Bool { Self.reserved.contains(firstWord) }
 
     /// Whether it is a query that a cursor can read in parts.
@@ -44,7 +44,7 @@ struct PostgresStatement: Sendable {
         firstWord = scanner.firstWord.uppercased()
     }
 
-    /// Scans the bytes once. Quoted text and comments are left as they are.
+    /// Scans the bytes once. Copies quoted text and comments unchanged.
     private struct Scanner {
         let input: [UInt8]
         var position = 0

@@ -2,7 +2,7 @@ import CPostgreSQL
 import Primitives
 import SQLStorage
 
-/// PostgreSQL types in which values are sent and read, by their numbers in its catalogue (`pg_type.dat`).
+/// PostgreSQL types in which values are sent and read, by their object ids in `pg_type.dat`.
 enum PostgresType {
     static let unspecified: Oid = 0
     static let bool: Oid = 16

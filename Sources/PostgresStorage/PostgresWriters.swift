@@ -26,7 +26,8 @@ final class PostgresWriters: Sendable {
     /// The number of commits until old commit marks are deleted.
     private let commitsUntilDeletion = Locked(1_000)
 
-    /// The number of attempts in which a body runs beside others of this program. After as many conflicts it runs alone.
+    /// The number of attempts in which a body runs beside others of this program. After this number of conflicts it
+    /// runs alone.
     private static let concurrentAttempts = 3
 
     init(_ settings: PostgresSettings, _ statements: PostgresStatements) throws(SQLError) {
@@ -185,7 +186,7 @@ final class PostgresWriters: Sendable {
                     beginCheck + [
                         try mark.check(), PostgresQuery(statement: commit, values: [], isPrepared: false),
                     ], endsWithCommit: true)
-                if let isCommitted: Int64 = try answers[beginCheck.count].rows.first?["is_pending"] {
+                if let isCommitted: Int64 = try answers[beginCheck.count].rows.first?["is_committed"] {
                     return isCommitted == 1
                 }
                 return nil
@@ -213,8 +214,8 @@ final class PostgresWriters: Sendable {
         }
     }
 
-    /// Waits for a random time, so that two bodies with a conflict do not meet again. It is longer after other errors,
-    /// because a server may need time to restart.
+    /// Waits for a random time, so that two bodies in conflict do not run at the same time again. The wait is longer
+    /// after other errors, because a server may need time to restart.
     private func pause(after attempt: Int, _ error: SQLError) {
         let maximum = min(error.code == .conflict ? 0.001 : 0.05, 0.5) * Double(1 << min(attempt, 5))
         Thread.sleep(forTimeInterval: .random(in: 0...maximum))

@@ -1,6 +1,6 @@
 import Primitives
 
-/// A SQL database with many concurrent readers and one writer at a time. A write returns when it is durable.
+/// A SQL database with concurrent readers and serializable writes. A write returns when it is durable.
 ///
 /// The same code runs on every dialect. Only the texts of migrations, and queries in a dialect's own SQL, depend on
 /// `dialect`. Statements use numbered placeholders, `?1`, `?2`.
@@ -74,7 +74,7 @@ public protocol SQLDatabase: Sendable {
 
     /// Erases, from every file of the database, the rows that were deleted or overwritten before this call.
     ///
-    /// Copies of such rows can remain in free pages, where the database moved them before: see `compact(upTo:)`.
+    /// Copies of such rows can remain in free pages, until `compact(upTo:)` removes them.
     ///
     /// - Returns: `false` while a reader or a copy uses an older state; call it again later.
     /// - Throws: ``SQLError``.
@@ -88,7 +88,7 @@ public protocol SQLDatabase: Sendable {
     func compact(upTo bytes: Int64) async throws -> Bool
 
     /// Checks that the files are those that were opened. If they were removed, replaced or truncated, writes would be
-    /// lost; `write` throws the same error.
+    /// lost, so `write` throws the same error.
     ///
     /// - Throws: ``SQLError`` with `storageFailed`.
     func checkFiles() throws
@@ -174,7 +174,7 @@ public protocol SQLConnection {
     var isConcurrent: Bool { get }
 
     /// Runs a statement without a result. A database on another machine may send it together with the next query or the
-    /// commit, which throws its error.
+    /// commit, which then throws the error of this statement.
     ///
     /// - Parameters:
     ///   - sql: one statement with placeholders `?1` to `?n`.
@@ -190,8 +190,8 @@ public protocol SQLConnection {
     /// - Throws: ``SQLError``.
     func queries(_ queries: [SQLQuery]) throws -> [[SQLRow]]
 
-    /// Locks the rows that a `SELECT` from one table finds until the transaction ends: other transactions that lock or
-    /// change them wait. Does nothing in a database whose writes run one at a time.
+    /// Locks the rows that a `SELECT` from one table finds. Until the transaction ends, other transactions that lock or
+    /// change these rows wait. Does nothing in a database whose writes run one at a time.
     ///
     /// - Parameters:
     ///   - sql: a `SELECT` from one table, with placeholders `?1` to `?n`.

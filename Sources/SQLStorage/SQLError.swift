@@ -61,11 +61,11 @@ extension SQLError.Code {
     /// The database was closed.
     public static var closed: Self { Self(rawValue: "closed") }
 
-    /// A constraint of the schema other than the four below, for example a trigger's.
+    /// A constraint of the schema other than the four below refused the data, for example a trigger.
     public static var constraint: Self { Self(rawValue: "constraint") }
     /// A row with this key exists already.
     public static var uniqueViolation: Self { Self(rawValue: "constraint.unique") }
-    /// The row refers to one that does not exist, or another row refers to it.
+    /// The row refers to a row that does not exist, or another row refers to this row.
     public static var foreignKeyViolation: Self { Self(rawValue: "constraint.foreignKey") }
     /// A column that must have a value has none.
     public static var notNullViolation: Self { Self(rawValue: "constraint.notNull") }

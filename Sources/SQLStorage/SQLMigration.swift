@@ -12,8 +12,8 @@ public struct SQLMigration: Sendable, Hashable {
     public let name: String
     /// The SQL for each dialect that the program runs on.
     public let texts: [SQLDialect: String]
-    /// The last step that a program must know to use a database that has this one; other programs refuse it. `nil`
-    /// means this step. Only used by PostgreSQL, where programs of two releases share a database.
+    /// The last step that a program must know to use a database with this step. Other programs refuse the database.
+    /// `nil` means this step. Only used by PostgreSQL, where programs of two releases share a database.
     public let minimumProgram: String?
 
     /// Creates a step.
@@ -54,10 +54,10 @@ package struct AppliedMigration: Equatable {
         self.minimumProgram = minimumProgram
     }
 
-    /// The name recorded last in the target of an unfinished copy, so that no program uses it before it is complete.
+    /// The name recorded last in the target of an unfinished copy, so that no program uses the incomplete target.
     package static let unfinishedCopy = "copy that is not finished"
-    /// The prefix of the name recorded last in a database whose contents were moved, followed by their new location.
-    /// Programs refuse names that they do not know.
+    /// The prefix of the name recorded last in a database whose contents were moved. The new location follows. Programs
+    /// refuse a database with a name that they do not know.
     package static let movedTo = "moved to "
 
     /// Returns the recorded migrations of a database, in the order of application.

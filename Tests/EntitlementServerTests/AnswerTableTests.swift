@@ -55,20 +55,20 @@ import Testing
     @Test func `a referenced entry stays referenced when its neighbours are removed`() throws {
         var table = AnswerTable()
         for name in 0..<3 { table.insert(PackedAnswer(answer("\(name)"), of: key(name)), 1 << 32) }
-        table.setWanted(true, at: try #require(table.place(of: key(2), 1 << 32)))
+        table.setRead(true, at: try #require(table.place(of: key(2), 1 << 32)))
         table.remove(at: try #require(table.place(of: key(0), 1 << 32)))
         let places = try (1...2).map { try #require(table.place(of: key($0), 1 << 32)) }
-        #expect(places.map(table.isWanted) == [false, true])
-        table.setWanted(false, at: places[1])
-        #expect(!table.isWanted(at: places[1]))
+        #expect(places.map(table.wasRead) == [false, true])
+        table.setRead(false, at: places[1])
+        #expect(!table.wasRead(at: places[1]))
     }
 
     @Test func `an empty slot stays empty`() {
         var table = AnswerTable()
         table.remove(at: 0)
-        table.setWanted(true, at: 0)
+        table.setRead(true, at: 0)
         table[0] = PackedAnswer(answer("a"), of: key(1))
-        #expect(table.count == 0 && table[0] == nil && !table.isWanted(at: 0))
+        #expect(table.count == 0 && table[0] == nil && !table.wasRead(at: 0))
     }
 }
 

@@ -23,21 +23,21 @@ extension AppStoreServerAPI.NotificationHistoryResponse {
 ///     }
 ///
 /// ``items`` are the contents of all pages. Reading throws the errors of the client, and `malformedAnswer` if a page
-/// announces another one without naming it.
+/// announces a next page without a new token for it.
 public struct AppStorePages<Page: Sendable, Item: Sendable>: AsyncSequence, AsyncIteratorProtocol, Sendable {
     /// The type of a page.
     public typealias Element = Page
 
     let request: @Sendable (_ page: String?) async throws -> Page
     let content: @Sendable (Page) -> [Item]
-    /// Whether there is a next page, and its name.
-    let nextPage: @Sendable (Page) -> (exists: Bool, name: String?)
+    /// Whether there is a next page, and its token (Apple's `revision` or `paginationToken`).
+    let nextPage: @Sendable (Page) -> (exists: Bool, token: String?)
     private var next: String?
     private var isFinished = false
 
     init(
         first: String?, content: @escaping @Sendable (Page) -> [Item],
-        nextPage: @escaping @Sendable (Page) -> (exists: Bool, name: String?),
+        nextPage: @escaping @Sendable (Page) -> (exists: Bool, token: String?),
         request: @escaping @Sendable (_ page: String?) async throws -> Page
     ) {
         self.request = request
@@ -54,13 +54,14 @@ public struct AppStorePages<Page: Sendable, Item: Sendable>: AsyncSequence, Asyn
         guard !isFinished else { return nil }
         isFinished = true
         let page = try await request(next)
-        let (exists, name) = nextPage(page)
+        let (exists, token) = nextPage(page)
         if exists {
-            guard let name, name != next else {
+            guard let token, token != next else {
                 throw AppStoreServerAPIError(
-                    .malformedAnswer, "The App Store's page announces another page but does not name it.", status: 200)
+                    .malformedAnswer, "The App Store's page announces a next page without a new token for it.",
+                    status: 200)
             }
-            next = name
+            next = token
             isFinished = false
         }
         return page

@@ -17,9 +17,9 @@ import StoreModel
 /// transaction of a customer identifies the customer.
 ///
 /// All methods throw ``AppStoreServerAPIError``, or `CancellationError` if the task was cancelled. Failures that may
-/// pass are retried with ``Configuration/backoff``. Test notifications and extensions without `requestIdentifier` must
-/// not be repeated: they are retried only if the App Store certainly did not act. If the App Store's `Retry-After` is
-/// longer than the backoff allows, the error has it as `retryAfter`.
+/// pass are retried with ``Configuration/backoff``. Requests for test notifications, and extensions without
+/// `requestIdentifier`, are not idempotent: they are retried only if the App Store certainly did not act. If the App
+/// Store's `Retry-After` is longer than the backoff allows, the error has it as `retryAfter`.
 public struct AppStoreServerAPIClient: Sendable {
     /// The URL of the API in production.
     public static let productionURL = "https://api.storekit.apple.com"
@@ -106,7 +106,7 @@ public struct AppStoreServerAPIClient: Sendable {
         try await history("v2", transaction, request, revision)
     }
 
-    /// Gets up to 20 transactions of a customer without finished consumables (Get Transaction History V1). Apple
+    /// Gets up to 20 transactions of a customer, except finished consumables (Get Transaction History V1). Apple
     /// deprecated it.
     ///
     /// - Parameters:

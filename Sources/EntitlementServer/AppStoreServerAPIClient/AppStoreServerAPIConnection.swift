@@ -104,7 +104,7 @@ private final class TokenCache: Sendable {
 
     private let key: AppStoreConnectKey
     private let clock: any WallClock
-    private let cached = Locked<(token: String, until: Range<Date>)?>(nil)
+    private let cached = Locked<(token: String, validity: Range<Date>)?>(nil)
 
     init(key: AppStoreConnectKey, clock: any WallClock) {
         self.key = key
@@ -115,7 +115,7 @@ private final class TokenCache: Sendable {
     /// harmless.
     func token() throws(AppStoreServerAPIError) -> String {
         let now = clock.now()
-        if let cached = cached.withLock({ $0 }), cached.until.contains(now) { return cached.token }
+        if let cached = cached.withLock({ $0 }), cached.validity.contains(now) { return cached.token }
         do {
             let token = try key.token(at: now, lifetime: Self.lifetime)
             cached.withLock { $0 = (token, now..<now.addingTimeInterval(Self.lifetime - Self.margin)) }

@@ -19,7 +19,7 @@ public struct AppStoreServerAPIError: Error, Equatable, Sendable, CustomStringCo
     public let code: AppStoreServerAPI.ErrorCode?
     /// A sentence that says what failed.
     public let reason: String
-    /// The time before which the App Store wants no further call, by the machine's clock.
+    /// The earliest time of the next call, from the App Store's `Retry-After`, by the machine's clock.
     public let retryAfter: Date?
     /// Whether the same call may succeed later.
     public let isRetryable: Bool
@@ -33,7 +33,7 @@ public struct AppStoreServerAPIError: Error, Equatable, Sendable, CustomStringCo
     ///   - reason: A sentence that says what failed.
     ///   - status: The HTTP status of the response.
     ///   - code: Apple's error code.
-    ///   - retryAfter: The time before which the App Store wants no further call.
+    ///   - retryAfter: The earliest time of the next call.
     ///   - isRetryable: Whether the same call may succeed later.
     ///   - underlying: The error that caused this one, if any.
     public init(

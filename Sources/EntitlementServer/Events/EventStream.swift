@@ -5,10 +5,10 @@ import StoreModel
 
 /// The events of one ledger as server-sent events (WHATWG HTML, "Server-sent events").
 ///
-/// The stream begins after the last event that the listener saw, and continues with new events. It sends a comment
-/// after a time without events. It reads the ledger one page at a time, at the speed of its listener, so that a slow
-/// listener needs no memory and delays no other. It ends within a second after any process revoked its key, and sends
-/// no event that was committed after the revocation.
+/// The stream begins after the last event that the client received, and continues with new events. It sends a comment
+/// after a time without events. It reads the ledger one page at a time, at the speed of its client, so that a slow
+/// client needs no memory and delays no other. It ends within a second after any process revoked its key, and sends no
+/// event that was committed after the revocation.
 final class EventStream: Sendable {
     private struct State {
         var sequence: Int64
@@ -26,9 +26,9 @@ final class EventStream: Sendable {
     private let state: Locked<State>
 
     /// - Parameters:
-    ///   - sequence: The last event that the listener saw; `nil` starts with new events.
+    ///   - sequence: The last event that the client received; `nil` starts with new events.
     ///   - keepAliveInterval: The number of seconds without events after which a comment is sent.
-    ///   - authorization: The authorization of the listener. The stream ends with it.
+    ///   - authorization: The authorization of the client. The stream ends when it becomes invalid.
     init(
         ledger: Ledger, changes: ChangeSignal, ledgerID: LedgerID, after sequence: Int64?,
         keepAliveInterval: TimeInterval,

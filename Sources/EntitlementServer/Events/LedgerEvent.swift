@@ -46,7 +46,7 @@ struct LedgerEvent: Sendable {
         return envelope.encoded()
     }
 
-    /// Returns an event that reports that events after `sequence` are no longer kept.
+    /// Returns the event `events.expired`, which reports that events after `sequence` were deleted.
     static func expired(after sequence: Int64, in ledgerID: LedgerID, at instant: Date) -> [UInt8] {
         envelope(id: String(sequence), type: "events.expired", ledgerID: ledgerID, at: instant)
     }
@@ -69,7 +69,7 @@ extension Ledger {
         }
     }
 
-    /// Returns the last event of a ledger (0 if there is none), and the last one that was deleted.
+    /// Returns the numbers of the last event of a ledger and of its last deleted event; 0 if there is none.
     func span(of ledgerID: LedgerID) throws -> (last: Int64, expired: Int64) {
         let values: [SQLValue] = [.text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue)]
         return try database.read { connection in

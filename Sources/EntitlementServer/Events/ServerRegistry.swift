@@ -4,9 +4,9 @@ import SQLStorage
 
 /// The servers that share a database: their number, and the one that runs the shared background jobs.
 ///
-/// Both come from rows with times of the database's clock. They may be wrong for a moment, for example when a server hangs
-/// and continues too late, because the ledger does not depend on them. Two servers that run a job at once do no harm,
-/// because rows are locked. The number of servers only divides the rate limits.
+/// Both come from rows whose times are those of the database's clock. Both can be wrong for a moment, for example after
+/// a server hung. The ledger does not depend on them: two servers can run a job at the same time, because each job
+/// locks its rows, and the number of servers only divides the rate limits.
 final class ServerRegistry: Sendable {
     private struct State {
         var count = 1

@@ -67,8 +67,8 @@ struct CustomerCareRoutes: Sendable {
             let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)
             return try await idempotent.respond(to: context, body: body) { idempotency in
                 let alias = try RequestBody.decode(AliasRequest.self, from: body).alias
-                // A device knows only its own anonymous names, which cannot be guessed. Another name would give it the
-                // purchases of another customer.
+                // A device knows only its own anonymous names, which cannot be guessed. Any other name could give it
+                // the purchases of another customer.
                 guard context.caller.kind == .secret || alias.isAnonymous else {
                     throw Refusal.aliasNotAnonymous
                 }

@@ -100,7 +100,7 @@ extension Ledger {
 }
 
 extension Ledger.Found {
-    /// Returns the response with the possible staleness of a standby's answer.
+    /// Returns the response. If the answer is the standby's, the response has its possible staleness.
     fileprivate func response(unless condition: String?) -> HTTPResponse {
         var response = answer.response(unless: condition)
         if let staleness { response.headers.add("Souk-Staleness", String(Int(staleness.rounded(.up)))) }
@@ -119,7 +119,7 @@ extension StoredAnswer {
             headers.add("Content-Type", "application/json")
             return HTTPResponse(status: 200, headers: headers, body: .bytes(bytes))
         }
-        // Without a length the listener would close the connection, so this is the length of the 200.
+        // Without a length the listener would close the connection, so the 304 has the length of the 200.
         headers.add("Content-Length", String(bytes.count))
         return HTTPResponse(status: 304, headers: headers)
     }

@@ -22,7 +22,7 @@ final class IdempotentRequests: Sendable {
     private let ledger: Ledger
     private let realClock: any WallClock
     private let monotonicClock: MonotonicClock
-    /// Requests in progress. Each signal ends with the answer.
+    /// Requests in progress. Each signal ends when its request has an answer.
     private let running = Locked<[RequestIdentity: ChangeSignal]>([:])
 
     init(ledger: Ledger, realClock: any WallClock, monotonicClock: MonotonicClock) {
@@ -62,8 +62,8 @@ final class IdempotentRequests: Sendable {
         let request = IdempotentRequest(
             ledgerID: context.ledgerID, sender: context.caller.kind, requester: requester, key: key,
             digest: Self.digest(of: context.request, body), customer: named, now: realClock.now())
-        // An answer that a read finds may not be on the standby yet, and be lost with the primary. A write waits for
-        // all earlier commits, so an answer that it finds is durable.
+        // A read can find an answer that is not on the standby yet and would be lost with the primary. A write waits
+        // until all earlier commits are replicated, so an answer that it finds is durable.
         if try ledger.database.read({ try request.keptCheckingLimit($0) }) != nil,
             let kept = try await ledger.database.write({ try request.keptCheckingLimit($0) })
         {

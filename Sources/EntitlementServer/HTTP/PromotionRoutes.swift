@@ -109,7 +109,7 @@ struct PromotionRoutes: Sendable {
 
     /// Returns a code in its stored form, in upper case. Throws 400.
     private static func canonical(_ code: String) throws -> String {
-        // Before the conversion, because some letters outside ASCII have capitals in ASCII.
+        // Checked before the conversion, because some letters outside ASCII have capitals in ASCII.
         let isCode =
             (4...64).contains(code.utf8.count)
             && code.utf8.allSatisfy { byte in

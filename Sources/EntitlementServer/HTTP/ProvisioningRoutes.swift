@@ -5,9 +5,9 @@ import StoreModel
 /// The endpoints in the formats of Palta: POST `/feature-provisioner/get-features` and
 /// `/subscriptions-tracker/get-subscriptions`.
 ///
-/// The formats have neither inactive features nor expired subscriptions. So features without access are left out, and
-/// an expired subscription is a cancelled one whose period has ended. The id of a subscription is the name-based UUID
-/// of its original transaction. Its tags name the source and that transaction.
+/// The formats have neither inactive features nor expired subscriptions. So inactive features are left out, and an
+/// expired subscription appears as a cancelled one whose period has ended. The id of a subscription is the name-based
+/// UUID of its original transaction. Its tags name the source and that transaction.
 struct ProvisioningRoutes: Sendable {
     private static let maximumBody = 256 << 10
 

@@ -13,9 +13,9 @@ final class Readiness: Sendable {
         var staleness: Double?
     }
 
-    /// How far PostgreSQL replicates a commit before it confirms it, by `synchronous_standby_names` and
-    /// `synchronous_commit` (https://www.postgresql.org/docs/current/runtime-config-wal.html). From `synchronous` on, a
-    /// failover loses nothing.
+    /// How far PostgreSQL replicates a commit before confirming it. The settings `synchronous_standby_names` and
+    /// `synchronous_commit` determine it (https://www.postgresql.org/docs/current/runtime-config-wal.html). With
+    /// `synchronous` and `remoteApply`, a failover loses nothing.
     enum Replication: String {
         /// The database has no standby.
         case unreplicated = "none"

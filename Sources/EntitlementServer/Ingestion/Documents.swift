@@ -4,7 +4,7 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// A notification or receipt, which is stored whole once, beside the facts in it.
+/// A notification or receipt. The ledger stores it once as a whole, and the facts in it separately.
 struct PresentedDocument: Sendable {
     enum Kind: String, Sendable {
         /// The compact JWS of a notification, identified by its `notificationUUID`.
@@ -58,7 +58,7 @@ extension Schema {
 /// Documents are encrypted like the sources of facts, each with a key of its own, because a receipt can concern several
 /// purchases: the erasure of one erases the document.
 extension LedgerTransaction {
-    /// Stores a document if it is new. If it concerns an erased purchase, only its arrival is stored.
+    /// Stores a document if it is new. If it concerns an erased purchase, it is stored without its content.
     func keep(_ document: PresentedDocument, about purchases: Set<TransactionID>) throws {
         let existing = try connection.first(
             """

@@ -4,7 +4,7 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Verifies the data that the store signed for one app, and converts it to facts. Facts have no other origin, except
+/// Verifies the data that the store signed for one app, and converts it to facts. All facts come from here, except
 /// those of web shops.
 ///
 /// Throws `SignedDataError`, whose codes Documentation/FactsIn.md lists.
@@ -77,7 +77,8 @@ struct StoreReader: Sendable {
         }
     }
 
-    /// Returns the environment of verified data. It is never `nil`, because the verifier accepts only configured ones.
+    /// Returns the environment of verified data. The argument is never `nil`: the verifier accepts only configured
+    /// environments.
     private static func environment(_ environment: AppStoreEnvironment?) -> StoreEnvironment {
         StoreEnvironment(apple: environment?.rawValue ?? "")
     }

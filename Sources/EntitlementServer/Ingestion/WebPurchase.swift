@@ -52,11 +52,11 @@ extension EntitlementService.Configuration {
 }
 
 /// The body of POST `/v1/webhooks/{source}`: the state of one purchase at `occurredAt`. The newest state of a
-/// transaction counts, so a refund or another end is reported as the same transaction with a later date.
+/// transaction counts, so a shop reports a refund or another end as the same transaction with a later `occurredAt`.
 package struct WebPurchase: Codable, Sendable, Equatable {
     package var customer: CustomerID
-    /// The id of one payment: a period of a subscription, or an order. It must not be a number, which only the App
-    /// Store uses.
+    /// The id of one payment: a period of a subscription, or an order. It must not be a number, because the App Store's
+    /// ids are numbers.
     package var transactionID: TransactionID
     /// The `transactionID` of the subscription's first payment; absent in the first payment.
     package var originalTransactionID: TransactionID?
@@ -64,7 +64,7 @@ package struct WebPurchase: Codable, Sendable, Equatable {
     /// The type of the product.
     package var kind: ProductType
     package var purchasedAt: Date
-    /// The end of the period, which a renewing subscription needs.
+    /// The end of the period; required for an auto-renewable subscription.
     package var expiresAt: Date?
     package var revokedAt: Date?
     /// The quantity; 1 if absent.

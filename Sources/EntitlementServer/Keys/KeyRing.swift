@@ -5,7 +5,7 @@ import StoreModel
 
 /// The rights of an API key.
 package enum KeyKind: String, Sendable, CaseIterable {
-    /// Ships in apps: may post signed facts and read one customer.
+    /// Ships in apps: may present purchases and read a customer. Other requests also need the customer's token.
     case `public`
     /// Stays on servers: may do everything.
     case secret
@@ -41,8 +41,8 @@ final class KeyRing: Sendable {
     /// The replica that is read if the database is unreachable.
     private let standby: (any SQLDatabase)?
     private let clock: MonotonicClock
-    /// The verified keys by their hash, which has another seed in each process. So the time of a lookup reveals nothing
-    /// about a key to a sender, as with a digest.
+    /// The verified keys by their hash. The hash has another seed in each process, so the time of a lookup reveals
+    /// nothing about a key to a sender.
     private let cache = Locked<[Int: CachedKey]>([:])
 
     private struct CachedKey {

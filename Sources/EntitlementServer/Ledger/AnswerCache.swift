@@ -77,7 +77,7 @@ final class AnswerCache: Sendable {
 extension AnswerCache.Shard {
     fileprivate mutating func answer(for key: CustomerKey, _ hash: Int) -> PackedAnswer? {
         guard let place = table.place(of: key, hash) else { return nil }
-        table.setWanted(true, at: place)
+        table.setRead(true, at: place)
         return table[place]
     }
 
@@ -113,8 +113,8 @@ extension AnswerCache.Shard {
             if hand >= table.capacity { hand = 0 }
             if table[hand] == nil {
                 hand += 1
-            } else if table.isWanted(at: hand) {
-                table.setWanted(false, at: hand)
+            } else if table.wasRead(at: hand) {
+                table.setRead(false, at: hand)
                 hand += 1
             } else {
                 remove(at: hand)

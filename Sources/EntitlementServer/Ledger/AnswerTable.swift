@@ -1,12 +1,12 @@
 /// A hash table of answers by customer. It is faster than a dictionary: a lookup reads one cache line here and the answer
 /// itself. A dictionary reads one for its map, one for the key and one for the value.
 ///
-/// It uses linear probing, and a removal leaves no gap. Slots keep 32 bits of the hash, so a lookup compares the answer
-/// too.
+/// It uses linear probing, and a removal leaves no gap. Slots keep 32 bits of the hash, so a lookup compares the
+/// customer too.
 struct AnswerTable {
     private struct Slot {
         let hash: UInt32
-        var isWanted = false
+        var wasRead = false
         var answer: PackedAnswer
     }
 
@@ -39,9 +39,9 @@ struct AnswerTable {
     }
 
     /// Returns whether the answer was read since the last pass of evictions.
-    func isWanted(at place: Int) -> Bool { slots[place]?.isWanted ?? false }
+    func wasRead(at place: Int) -> Bool { slots[place]?.wasRead ?? false }
 
-    mutating func setWanted(_ isWanted: Bool, at place: Int) { slots[place]?.isWanted = isWanted }
+    mutating func setRead(_ wasRead: Bool, at place: Int) { slots[place]?.wasRead = wasRead }
 
     /// Inserts the answer of a customer that has none here.
     mutating func insert(_ answer: PackedAnswer, _ hash: Int) {

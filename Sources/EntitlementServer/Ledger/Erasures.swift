@@ -5,8 +5,8 @@ import StoreModel
 
 /// The record of an erased name: the SHA-256 of a salt and the name. A restore of a backup uses it to repeat the erasure.
 ///
-/// A person with the ledger can test whether a name was erased. Without the ledger, and so the salt, the digests reveal
-/// nothing.
+/// A person with the ledger can test whether a name was erased. Without the salt, which is in the ledger, the digests
+/// reveal nothing.
 struct ErasedName: Sendable, Hashable {
     let ledgerID: LedgerID
     let salt: [UInt8]
@@ -34,7 +34,7 @@ struct ErasedName: Sendable, Hashable {
             erasedAt: Date(milliseconds: try row["erased_at"]))
     }
 
-    /// Stores the record, beside earlier erasures of the same name: a customer can return and be erased again.
+    /// Stores the record. Keeps those of earlier erasures of the same name: a customer can return and be erased again.
     func keep(_ connection: any SQLConnection) throws {
         try connection.perform(
             """
@@ -94,10 +94,10 @@ extension LedgerTransaction {
 }
 
 extension EntitlementService {
-    /// Returns whether the file of a ledger may still contain names of erased customers, because it was not compacted
-    /// since.
+    /// Returns whether the file of a ledger may still contain names of erased customers. A compaction removes them.
     ///
-    /// - Parameter connection: A connection to the ledger. A ledger of a version without erasures contains none.
+    /// - Parameter connection: A connection to the ledger. A ledger of a version without erasures contains no such
+    ///   names.
     /// - Returns: Whether a compaction is due.
     /// - Throws: The errors of the database.
     public static func holdsErased(_ connection: any SQLConnection) throws -> Bool {

@@ -6,22 +6,23 @@ import StoreModel
 /// A request with an idempotency key. Its repetitions have no effect and get the same answer.
 struct IdempotentRequest: Sendable {
     static let lifetime: TimeInterval = 24 * 3600
-    /// The largest number of expired keys that one write deletes. It is larger than one, the number that a write adds.
+    /// The largest number of expired keys that one write deletes. It is larger than 1, because each write adds one key.
     private static let batchSize = 100
     /// The limit of stored answers per customer, in bytes, for requests with the public key. One answer may exceed it.
     static let maximumBytes = 4 << 20
 
     let ledgerID: LedgerID
-    /// The kind of the sender: the keys of devices and of the app's server are separate.
+    /// The kind of the sender's API key. Devices and the app's server have separate idempotency keys.
     let sender: KeyKind
-    /// The customer of the token, or in the path of a request with the public key: the keys of customers are separate.
+    /// The customer of the token, or in the path of a request with the public key. Customers have separate idempotency
+    /// keys.
     let requester: CustomerID?
     let key: String
     /// The SHA-256 of method, path and body.
     let digest: [UInt8]
     /// The customer in the path or in the answer. The stored answer is erased with this customer.
     var customer: CustomerID?
-    /// The real time, and not the store's. Keys expire by it.
+    /// The real time, by which keys expire. The store's time can differ.
     let now: Date
 }
 
@@ -105,7 +106,7 @@ extension IdempotentRequest {
     }
 
     /// Inserts the key without an answer, and deletes keys older than a day. `complete` adds the answer in the same
-    /// transaction. Returns `false` if the key exists. Waits for the end of the key's request if it is in progress.
+    /// transaction. Returns `false` if the key exists. If a request with this key is in progress, waits for its end.
     func begin(_ connection: any SQLConnection) throws -> Bool {
         // Reading old rows would conflict with concurrent writers; `Ledger.deleteExpiredKeys` deletes them there.
         if !connection.isConcurrent { try Self.deleteExpired(before: oldest, connection) }
@@ -209,7 +210,7 @@ extension IdempotentRequest {
         return expired.count == batchSize
     }
 
-    /// Deletes keys with `deletion`, which returns the ids of their answers, and then those of the answers that have no
+    /// Runs `deletion`, which deletes keys and returns the ids of their answers. Then deletes the answers that have no
     /// key left. Returns the number of deleted keys.
     @discardableResult
     private static func delete(
@@ -254,7 +255,8 @@ extension IdempotentRequest {
 }
 
 extension Ledger {
-    /// Deletes keys older than a day, for databases in which `begin` does not. Returns whether there may be more.
+    /// Deletes keys older than a day, for databases in which `begin` does not delete them. Returns whether there may be
+    /// more.
     ///
     /// - Parameter now: The real time.
     func deleteExpiredKeys(at now: Date) async throws -> Bool {

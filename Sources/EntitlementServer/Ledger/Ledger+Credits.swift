@@ -4,7 +4,7 @@ import SQLStorage
 import StoreModel
 
 extension Ledger {
-    /// The credit does not cover a redemption.
+    /// The error of a redemption that costs more than the customer's credit.
     struct InsufficientCredit: Error {
         let balance: Int
         let cost: Int

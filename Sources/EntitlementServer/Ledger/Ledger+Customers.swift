@@ -53,9 +53,10 @@ extension Ledger {
     }
 
     /// Erases a customer: deletes the encryption keys of its purchases' sources, and replaces all its names by
-    /// `pseudonym`. Returns `nil` for an unknown customer, whose stored responses to requests are deleted too.
+    /// `pseudonym`. Returns `nil` for an unknown customer, whose stored answers for repetitions are deleted too.
     ///
-    /// Then removes the names from the database files. While a reader uses an older snapshot, a later `purge` does it.
+    /// Removes the names from the database files too. If a reader of an older snapshot prevents this, a later `purge`
+    /// removes them.
     func erase(_ key: CustomerKey, leaving pseudonym: CustomerID) async throws -> ErasedCustomer? {
         // Registers a customer of which only a purchase is known, so that it can be erased.
         _ = try await answer(key)
@@ -102,8 +103,8 @@ extension Ledger {
     private static let maximumCompactedBytes: Int64 = 256 << 20
 
     /// Compacts the database after an erasure, because free pages of SQLite keep copies of moved rows. Returns `false`
-    /// if a compaction is still due. The next one begins after 100 times the duration of the last, so that compactions
-    /// take at most a hundredth of the time.
+    /// if a later call must try again. The next one begins after 100 times the duration of the last, so that
+    /// compactions take at most a hundredth of the time.
     private func compactIfDue() async throws -> Bool {
         guard let erasure = try database.read(Schema.erasureToCompact) else { return true }
         let start = ContinuousClock.now
@@ -208,10 +209,10 @@ extension LedgerTransaction {
             values(.text(customer.rawValue))
         ).map { TransactionID(unchecked: try $0["original_transaction_id"]) }
         // A purchase that other customers also have keeps its source. Only the name of this customer is replaced.
-        let alone = try purchases.filter { try withoutErased(holders(of: $0)) == [customer] }
+        let unshared = try purchases.filter { try withoutErased(holders(of: $0)) == [customer] }
         try lock(tokens: [pseudonym.appAccountToken])
         var tokens = Set(names.map(\.appAccountToken))
-        for original in alone {
+        for original in unshared {
             tokens.formUnion(try statedTokens(of: original))
             try eraseSources(of: original)
         }
@@ -258,14 +259,14 @@ extension LedgerTransaction {
             """, both + [.text(pseudonym.appAccountToken.wireText), .integer(now.milliseconds)])
         tokenOwners = [:]
         try replaceTokens(of: names, by: pseudonym, in: withTokens)
-        for original in alone { try keep(original, with: pseudonym) }
+        for original in unshared { try keep(original, with: pseudonym) }
         try deleteTokens(tokens)
         try keepErasure(of: names, leaving: pseudonym)
         let body: JSONValue = ["customer": .string(pseudonym.rawValue)]
         try addEvent(.erased, of: pseudonym, body.encoded())
         removed.formUnion(names)
         affected.insert(pseudonym)
-        return alone.count
+        return unshared.count
     }
 
     /// Returns the purchases that have a fact with the app account token of one of these names, of all customers.
@@ -273,12 +274,12 @@ extension LedgerTransaction {
     /// Reads all facts. Erasures are rare, and an index on the tokens would have to be updated with each new fact.
     fileprivate func purchasesWithTokens(of names: [CustomerID]) throws -> Set<TransactionID> {
         let tokens = names.map { SQLValue.text($0.appAccountToken.wireText) }
-        let places = tokens.indices.map { "?\($0 + 3)" }.joined(separator: ", ")
+        let placeholders = tokens.indices.map { "?\($0 + 3)" }.joined(separator: ", ")
         // The order and form of the conditions keep SQLite from looking up each row through an index.
         let rows = try connection.query(
             """
             SELECT original_transaction_id FROM fact
-            WHERE sequence > 0 AND app_account_token IN (\(places))
+            WHERE sequence > 0 AND app_account_token IN (\(placeholders))
                 AND CASE WHEN app = ?1 AND environment = ?2 THEN 1 ELSE 0 END = 1
             """, values() + tokens)
         return Set(try rows.map { TransactionID(unchecked: try $0["original_transaction_id"]) })
@@ -307,7 +308,8 @@ extension LedgerTransaction {
         }
     }
 
-    /// Claims an erased purchase for the pseudonym, if the purchase belonged to the customer only by the deleted token.
+    /// Claims an erased purchase for the pseudonym, if the purchase belonged to the customer only because of the
+    /// deleted token.
     private mutating func keep(_ original: TransactionID, with pseudonym: CustomerID) throws {
         guard try Set(computedHolders(of: original)) != Set(holders(of: original)) else { return }
         try connection.perform(

@@ -293,10 +293,10 @@ package struct LedgerCopy: Sendable {
 extension AppliedMigration {
     /// Returns the applied migrations of a ledger on either engine; none if it is empty.
     fileprivate static func ofLedger(_ connection: any SQLConnection) throws -> [AppliedMigration] {
-        let catalogue =
+        let query =
             connection.isConcurrent
             ? "SELECT 1 AS one FROM pg_tables WHERE schemaname = current_schema() AND tablename = 'schema_migrations'"
             : "SELECT 1 AS one FROM sqlite_schema WHERE name = 'schema_migrations'"
-        return try connection.first(catalogue) == nil ? [] : all(in: connection)
+        return try connection.first(query) == nil ? [] : all(in: connection)
     }
 }

@@ -72,7 +72,7 @@ struct PresentedFact: Sendable {
     let row: FactRow
     /// The number of the source's header in the ledger, if it is known.
     var headerNumber: Int64?
-    /// The encrypted `sourceBehindHeader` with a new key, if it is likely to be needed.
+    /// `sourceBehindHeader`, encrypted with a new key before the transaction; `nil` if the transaction encrypts it.
     var sealedSource: SealedSource?
 
     init(

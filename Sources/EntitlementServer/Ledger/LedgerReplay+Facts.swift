@@ -73,7 +73,7 @@ extension LedgerTransaction {
         return isSummary ? nil : "has a summary that differs from the signed data"
     }
 
-    /// Returns whether a customer of a purchase was erased, even if another customer has it now.
+    /// Returns whether a purchase was erased with a customer, even if another customer has the purchase now.
     fileprivate func wasErased(_ original: TransactionID) throws -> Bool {
         try connection.first(
             """

@@ -3,7 +3,8 @@ import StoreModel
 
 /// Checks of rows that are not reached from purchases, customers or facts.
 extension LedgerReplay {
-    /// Finds rows about a purchase without a row in `purchase`. That row is written first, and is never deleted.
+    /// Finds rows about a purchase that has no row in `purchase`. The row in `purchase` is written first, and is never
+    /// deleted.
     func checkOrphans(_ report: inout Report) throws {
         for table in ["fact", "claim", "holder", "spending"] {
             try database.read { connection in

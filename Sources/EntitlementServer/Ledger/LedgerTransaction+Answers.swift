@@ -29,7 +29,7 @@ extension LedgerTransaction {
         }
     }
 
-    /// A column of queries: whether an answer was computed with former rules. Empty if the database is not shared.
+    /// The SQL of a column that is true for an answer of former rules. Empty if the database is not shared.
     private var formerRulesColumn: String {
         epoch == nil
             ? ""
@@ -126,8 +126,8 @@ extension LedgerTransaction {
         return fresh
     }
 
-    /// Returns whether a customer has no new facts in a shared database. Then every server must compute the same answer,
-    /// so its time is the instant of the change and not this server's time.
+    /// Returns whether a customer has no new facts in a shared database. Then every server must compute the same
+    /// answer, so the answer's time is the instant of the change and not this server's time.
     private func isContinuing(_ customer: CustomerID) -> Bool { epoch != nil && continuing.contains(customer) }
 
     /// Returns the last instant, from `first` to now, at which time alone changed a customer's answer. Returns `nil` if
@@ -169,7 +169,7 @@ extension LedgerTransaction {
         return FirstAnswer(try answer(of: customer, at: now))
     }
 
-    /// The types of events, which are stored in the transaction of their change.
+    /// The types of events. An event is stored in the transaction of the change that it reports.
     enum EventType: String {
         /// The answer changed; the body is the answer.
         case updated = "customer.updated"

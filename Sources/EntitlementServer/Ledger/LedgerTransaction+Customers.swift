@@ -5,7 +5,7 @@ import StoreModel
 /// The identity of customers: their ids, aliases and tokens.
 extension LedgerTransaction {
     /// Registers a customer and the token of its purchases. The customer gets all purchases with this token, even if
-    /// others claimed them. Returns the customer that an alias belongs to.
+    /// others claimed them. Returns the customer, or for an alias the customer that it belongs to.
     ///
     /// Throws `CustomerRefusal.erased` for the pseudonym of an erased customer, whose data could not be erased again.
     ///
@@ -80,7 +80,7 @@ extension LedgerTransaction {
         guard newcomers[name] == nil else { return NameState(isKnown: true) }
         let row = try connection.first(
             """
-            SELECT 1 AS known, NULL AS customer, 0 AS borne, 0 AS awaited,
+            SELECT 1 AS known, NULL AS customer, 0 AS used, 0 AS awaited,
                 CASE WHEN erased_at IS NULL THEN 0 ELSE 1 END AS erased
             FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3
             UNION ALL SELECT 0, (SELECT customer FROM alias WHERE app = ?1 AND environment = ?2 AND alias = ?3),
@@ -96,7 +96,7 @@ extension LedgerTransaction {
         return NameState(
             isKnown: try row["known"], isErased: try row["erased"],
             customer: customer.map { CustomerID(unchecked: $0) },
-            isTokenUsed: try row["borne"] || newcomers.values.contains(token), isAwaited: try row["awaited"])
+            isTokenUsed: try row["used"] || newcomers.values.contains(token), isAwaited: try row["awaited"])
     }
 
     /// Inserts the row of a new customer.

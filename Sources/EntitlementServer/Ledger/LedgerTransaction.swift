@@ -43,7 +43,7 @@ struct LedgerTransaction {
         self.now = now
     }
 
-    /// The values of `?1` and `?2`, with which each statement begins, and further ones.
+    /// Returns the values of a statement: `?1` is the app, `?2` the environment, and `more` follows.
     func values(_ more: SQLValue...) -> [SQLValue] {
         [.text(ledgerID.app.rawValue), .text(ledgerID.environment.rawValue)] + more
     }
@@ -94,9 +94,10 @@ struct LedgerTransaction {
     private mutating func insert(
         _ fact: PresentedFact, _ row: FactRow, of purchase: Purchase?, presentedBy claimant: Claimant?
     ) throws -> Bool {
-        // If transactions run one at a time, looks for the fact first: a query is cheaper than encrypting the source. If
-        // they are concurrent, a query for a missing row would conflict with other inserts, so the insertion itself finds
-        // an existing fact. Without a key, always looks first, so that no key is created for an existing fact.
+        // If transactions run one at a time, looks for the fact first: a query is cheaper than encrypting the source.
+        // If they are concurrent, a query for a missing row would conflict with other inserts, so the insertion itself
+        // finds an existing fact. If the purchase has no key, looks first, so that no key is created for an existing
+        // fact.
         if let purchase, !connection.isConcurrent || purchase.dataKey == nil {
             if let existing = try existingRow(row) {
                 try restoreToken(row, existing, presentedBy: claimant)
@@ -179,7 +180,7 @@ struct LedgerTransaction {
             [.integer(try existing["sequence"]), .text(token.wireText)])
     }
 
-    /// Returns whether the transaction exists under another original transaction. Its units would count twice.
+    /// Returns whether the transaction exists under another original transaction. Then its units would count twice.
     func isOfAnotherPurchase(_ fact: TransactionFact) throws -> Bool {
         let transaction = SQLValue.text(fact.id.rawValue)
         if fact.id != fact.originalID {
@@ -358,8 +359,8 @@ struct LedgerTransaction {
             token: token, claims: try claims(of: original).map(\.claim), tokenOwner: try token.flatMap(tokenOwner(of:)))
     }
 
-    /// Returns the token of a purchase that a new customer with this token would get; `nil` if a transfer or a claim of
-    /// the token's customer binds the purchase, or if that customer was erased.
+    /// Returns the token of a purchase, if a new customer with this token would get the purchase. Returns `nil` if a
+    /// transfer or a claim of the token's customer binds the purchase, or if that customer was erased.
     func awaitedToken(of original: TransactionID) throws -> UUID? {
         guard let token = try newestToken(of: original) else { return nil }
         guard Attribution.bound(token: token, claims: try claims(of: original).map(\.claim), tokenOwner: nil) == nil,

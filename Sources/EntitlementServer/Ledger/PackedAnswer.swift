@@ -4,8 +4,8 @@ import StoreModel
 /// An answer and its customer in one block of memory.
 ///
 /// Of a million answers, hardly any is in the processor's cache, so a read waits for each block of memory. With
-/// separate values for names, tag and bytes, an answer would have five blocks. So this type contains no references, and
-/// a read copies the part that it needs.
+/// separate values for names, tag and bytes, an answer would have five blocks. So this type has one block without
+/// references, and a read copies the part that it needs.
 ///
 /// It is `Sendable` because its memory is never written after its creation.
 struct PackedAnswer: @unchecked Sendable {

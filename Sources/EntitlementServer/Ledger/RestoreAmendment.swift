@@ -14,14 +14,14 @@ package struct RestoreAmendment: Sendable {
     package struct Changes: Sendable {
         /// Keys that the backup does not have.
         package fileprivate(set) var added: [APIKeys.Entry] = []
-        /// Keys that are valid in the backup.
+        /// Keys that were revoked since the backup.
         package fileprivate(set) var revoked: [APIKeys.Entry] = []
         /// The number of customers that were erased from the backup.
         package fileprivate(set) var erasedCustomers = 0
         /// The number of erasures that could not be repeated, because earlier versions stored no digests of names.
         package fileprivate(set) var unknownErasures = 0
         /// Whether the replaced ledger has another origin than the backup: it was created anew, or belongs to another
-        /// server. It does not contain the changes since the backup.
+        /// server. Then it does not contain the changes since the backup.
         package fileprivate(set) var isOfAnotherLedger = false
         /// Whether the replaced ledger lacks changes since the backup: it is an older state of the same ledger, it was
         /// itself restored after a loss, or it is damaged.
@@ -115,8 +115,8 @@ package struct RestoreAmendment: Sendable {
 
     /// Amends a backup, after its migrations. Keys that only the backup has remain unchanged.
     ///
-    /// - Parameter now: The real time. If the replaced ledger is another one or incomplete, new events get ids that are
-    ///   larger than it, in milliseconds since 1970.
+    /// - Parameter now: The real time. If the replaced ledger is another one or incomplete, new events get ids above
+    ///   this time in milliseconds since 1970.
     package func apply(to database: SQLiteDatabase, at now: Date) async throws -> Changes {
         try database.migrate(Schema.migrations(for: database.dialect))
         let ledger = Ledger(
@@ -140,7 +140,8 @@ package struct RestoreAmendment: Sendable {
     }
 
     /// Returns whether the replaced ledger and this backup have the same origin. Each app gets a random secret when it
-    /// is first served, which does not change. Backups of the first version have only the time.
+    /// is first served, which does not change. Backups of the first version have no secret, so the times of creation
+    /// are compared.
     private func hasSameOrigin(_ backup: any SQLConnection) throws -> Bool {
         return try backup.query("SELECT bundle_id, created_at, token_secret FROM app").allSatisfy { row in
             let name = ExactString(try row["bundle_id"])
@@ -155,8 +156,9 @@ package struct RestoreAmendment: Sendable {
     /// The result is `false` if the ledger lacks an event, key, revocation or erasure of the backup, or if an event id of
     /// the backup belongs to another event: then the ledger continued from an older state.
     ///
-    /// After a restore of a ledger with an unknown last event, ids begin at `assumedLastEvent`. A backup with smaller ids
-    /// only is older than that restore. If its last event is later than the last restored one, changes can be missing.
+    /// After a restore of a ledger with an unknown last event, ids begin at `assumedLastEvent`. A backup that has only
+    /// smaller ids is older than that restore. If the backup's last event is later than the last event that was
+    /// restored, changes can be missing.
     private func hasAllChanges(_ backup: any SQLConnection) throws -> Bool {
         let last = try Self.lastEvent(backup)
         if last > lastEvent { return false }
@@ -191,7 +193,7 @@ package struct RestoreAmendment: Sendable {
     /// Prepares a backup, after its migrations, to replace a ledger that cannot be read: the events of both must not
     /// share ids.
     ///
-    /// - Parameter now: The real time. New events get ids that are larger than it, in milliseconds since 1970.
+    /// - Parameter now: The real time. New events get ids above this time in milliseconds since 1970.
     package static func skipUnknownEvents(in database: SQLiteDatabase, at now: Date) async throws {
         try database.migrate(Schema.migrations(for: database.dialect))
         try await database.write { connection in

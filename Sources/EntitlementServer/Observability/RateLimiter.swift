@@ -122,8 +122,9 @@ final class RateLimiter: Sendable {
 /// The buckets of customers and receipts, in a table of fixed size, because a client with the public key can name any
 /// number of customers.
 ///
-/// A subject has four slots. If all are used, it replaces the bucket that is full first, which holds the least
-/// information. A subject whose bucket was replaced can exceed its limit, but a nearly empty bucket stays.
+/// A subject can use one of four slots. If all four are used, its bucket replaces the one that will be full first,
+/// which holds the least information. A subject whose bucket was replaced can exceed its limit, but a nearly empty
+/// bucket stays.
 private final class SubjectBuckets: Sendable {
     private struct Slot {
         /// The hash of the subject; 0 in an unused slot.
@@ -133,14 +134,14 @@ private final class SubjectBuckets: Sendable {
 
     private static let ways = 4
     /// Powers of two: 16384 slots in all, 256 KiB. Under the default limit a bucket is full again 20 ms after a
-    /// request, so they suffice for 800 000 requests a second, each from another customer.
+    /// request, so the slots suffice for 800 000 requests a second, each from another customer.
     private static let (shardCount, setCount) = (64, 64)
 
     private let shards = (0..<shardCount).map { _ in Locked([Slot](repeating: Slot(), count: setCount * ways)) }
 
     /// Takes a token from the bucket of a subject.
     func take(_ limit: RateLimit, of subject: some Hashable, _ app: BundleID, at now: Double) -> Double? {
-        // Seeded per process, so that a sender cannot choose colliding subjects.
+        // The hash has another seed in each process, so that a sender cannot choose colliding subjects.
         var hasher = Hasher()
         hasher.combine(subject)
         hasher.combine(app)
@@ -160,11 +161,11 @@ extension Refusal {
     /// The longest wait in a response: a year in seconds.
     private static let longestWait = 31_536_000.0
 
-    fileprivate static func tooManyRequests(of whom: String, field: String, retryAfter seconds: Double) -> Refusal {
+    fileprivate static func tooManyRequests(of sender: String, field: String, retryAfter seconds: Double) -> Refusal {
         Refusal(
             HTTPProblem(
                 status: 429, code: "rate_limited", title: "Too many requests",
-                detail: "\(whom) sent more requests than allowed. The next is answered after Retry-After seconds.",
+                detail: "\(sender) sent more requests than allowed. The next is answered after Retry-After seconds.",
                 field: field, isRetryable: true),
             // Limited before the conversion to `Int`, which traps for large values. `min` also handles NaN.
             headers: ["Retry-After": String(Int(max(1, min(longestWait, seconds.rounded(.up)))))])

@@ -60,7 +60,7 @@ struct WebhookSender: Sendable {
                     }
                     isRecheckScheduled = true
                 }
-                // Grows with the hanging attempts: behind hundreds of them, an event then waits only for seconds.
+                // Grows with the hanging attempts, so that an event behind hundreds of them waits only for seconds.
                 var limit: Int { max(Self.concurrentAttempts, hanging) }
                 var free = 0
                 switch try await group.next() {

@@ -13,15 +13,15 @@ final class SQLiteCheckpointer: Sendable {
         case goOn
         /// Start a checkpoint on the queue.
         case start
-        /// Wait for that checkpoint.
+        /// Wait for the running checkpoint.
         case wait
-        /// Copy the rest.
+        /// Copy the rest of the log on the writer's thread.
         case finish
     }
 
     /// Decides about the next step from the length of the log in pages.
     struct Schedule {
-        /// The pages that are written between two checkpoints.
+        /// The number of pages that are written between two checkpoints.
         let pages: Int
         private(set) var isRunning = false
         var isDone = false
@@ -53,7 +53,7 @@ final class SQLiteCheckpointer: Sendable {
     /// Creates a checkpointer.
     ///
     /// - Parameters:
-    ///   - pages: the pages that are written between two checkpoints.
+    ///   - pages: the number of pages that are written between two checkpoints.
     ///   - check: throws if the log is damaged. Then nothing is copied, because SQLite would copy an incomplete log.
     ///   - open: opens the connection, at its first use.
     init(
@@ -103,7 +103,7 @@ extension SQLiteConnection {
     }
 
     /// Copies the whole log into the file and truncates the log. Does not wait: returns `false` when a reader uses an
-    /// older state, or another connection the log.
+    /// older state, or another connection uses the log.
     func truncateLog() throws(SQLError) -> Bool {
         sqlite3_busy_timeout(handle, 0)
         defer { sqlite3_busy_timeout(handle, busyTimeout) }

@@ -5,11 +5,11 @@ import Primitives
 ///
 ///     let database = try SQLiteDatabase(path: "/var/lib/souk/ledger.sqlite")
 ///
-/// A process opens a file once (`alreadyOpen` otherwise) and shares the database. Another process may open the same
-/// file; the two wait for each other's commits, up to `Configuration.busyTimeout`. A program that caches the content
-/// must keep others from writing: see `Configuration.isExclusive`. The file must be on a local file system. The log and
-/// the shared memory (`-wal`, `-shm`) are beside it while it is open. Only its owner can read a file that is created
-/// here.
+/// A process can open a file only once: a second attempt throws `alreadyOpen`. Another process may open the same file;
+/// the two wait for each other's commits, up to `Configuration.busyTimeout`. A program that caches the content must
+/// keep others from writing: see `Configuration.isExclusive`. The file must be on a local file system. The log and the
+/// shared memory (`-wal`, `-shm`) are beside it while it is open. A file that is created here can be read only by its
+/// owner.
 ///
 /// Text in double quotes is a name, never a string. Only pragmas that read are allowed.
 public final class SQLiteDatabase: SQLDatabase {
@@ -24,13 +24,13 @@ public final class SQLiteDatabase: SQLDatabase {
         public var cachedStatements = 128
         /// The largest number of queued writes that share one commit.
         public var groupLimit = 256
-        /// Whether to lock the file against other processes that set this, until `close`, and to throw `alreadyOpen` if
-        /// one has it. The locks are advisory, on the file and on `<file>.lock`, and end with the process. Tools that
-        /// read or copy the file are not excluded.
+        /// Whether to lock the file until `close`, against other processes that also set this. If another process has
+        /// the lock, `init` throws `alreadyOpen`. The locks are advisory, on the file and on `<file>.lock`, and end
+        /// with the process. Tools that read or copy the file are not excluded.
         public var isExclusive = false
 
-        /// The pages that are written to the log between two checkpoints: 48 MiB, so that a page that is written many
-        /// times is copied once.
+        /// The number of pages that are written to the log between two checkpoints: 48 MiB, so that a page that is
+        /// written many times is copied once.
         var checkpointPages = 12_000
 
         /// Creates the default settings.

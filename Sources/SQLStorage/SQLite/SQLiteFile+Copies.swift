@@ -17,7 +17,7 @@ extension SQLiteFile {
         try backUp(to: destination, pagesAtOnce: 1024, progress: progress, holdsDeleted: holdsDeleted)
     }
 
-    /// As above; `progress` is called after each `pagesAtOnce` pages.
+    /// Does the same, and calls `progress` after each `pagesAtOnce` pages.
     func backUp(
         to destination: String, pagesAtOnce: CInt, progress: (Double) -> Void,
         holdsDeleted: (any SQLConnection) throws -> Bool = { _ in false }
@@ -47,15 +47,15 @@ extension SQLiteFile {
     /// link is replaced, and the link is kept.
     ///
     /// - Parameters:
-    ///   - read: reads data to keep from the old database, which is locked against writers. Not called when there is
-    ///     none, or none that can be opened.
+    ///   - read: reads data to keep from the old database, which is locked against writers. Not called when there is no
+    ///     old database, or when it is too damaged to be opened.
     ///   - holdsDeleted: whether the old database is rewritten without deleted data before it is renamed; receives the
     ///     result of `read`.
     ///   - amend: changes the copy before the exchange; receives the copy and the result of `read`.
     /// - Returns: the error of rewriting the old database; `nil` if it succeeded or was not needed.
     /// - Throws: ``SQLError`` with `alreadyOpen` while a server has `target` open
-    ///   (`SQLiteDatabase.Configuration.isExclusive`), `busy` while another program has, the errors of `backUp`, and
-    ///   what `amend` throws. Then `target` is unchanged.
+    ///   (`SQLiteDatabase.Configuration.isExclusive`), `busy` while another program has it open, the errors of
+    ///   `backUp`, and what `amend` throws. Then `target` is unchanged.
     @discardableResult
     package func replace<Kept: Sendable>(
         _ target: String, keepingItAs former: String, progress: (Double) -> Void = { _ in },
@@ -76,7 +76,7 @@ extension SQLiteFile {
             }
             let kept = try locked.map { try $0.session(read) }
             try await change(incoming) { try await amend($0, kept) }
-            // Before the exchange: a process that is killed after it would leave deleted data in the former file.
+            // Before the exchange: a process killed after the exchange would leave deleted data in the former file.
             let failure = try locked.flatMap { try kept.map(holdsDeleted) == true ? compact(locked: $0) : nil }
             try exchange(target, isLocked: locked != nil, for: incoming, keepingItAs: former)
             return failure
@@ -101,7 +101,8 @@ extension SQLiteFile {
         try connection.runInternal("VACUUM")
     }
 
-    /// Rewrites a database that `lockDatabase` returned, and locks it again. It must be unlocked meanwhile: throws `SQLError` with `busy` if another program wrote then. Returns the error if the database cannot be rewritten.
+    /// Rewrites a database that `lockDatabase` returned. Unlocks the database for this, and locks it again. Throws
+    /// `busy` if another program wrote to the unlocked database. Returns the error if the database cannot be rewritten.
     private func compact(locked connection: SQLiteConnection) throws -> SQLError? {
         let before = try connection.dataVersion()
         connection.endQuietly()
@@ -140,8 +141,8 @@ extension SQLiteFile {
         try Self.move(incoming, to: target)
     }
 
-    /// Locks a database until the connection is closed. First copies its log into the file, which needs exclusive access.
-    /// Returns `nil` if there is no database, or none that can be opened.
+    /// Locks a database until the connection is closed. First copies its log into the file, which needs exclusive
+    /// access. Returns `nil` if there is no database, or if it is too damaged to be opened.
     private func lockDatabase(_ path: String) throws -> SQLiteConnection? {
         guard access(path, F_OK) == 0 else { return nil }
         do {

@@ -1,7 +1,7 @@
 import Foundation
 
-/// Operations on a database file from outside: compare its schema, check it, back it up, replace it. A server can
-/// continue to use the file; these operations do not change it.
+/// Operations on a database file without a server: compare its schema, check it, back it up, replace another database
+/// with a copy of it. A server can use the file meanwhile, except during `compact`.
 ///
 ///     let file = try SQLiteFile(path: "/var/lib/souk/ledger.sqlite")
 ///     try file.backUp(to: "/var/backups/ledger-2026-11-20.sqlite")
@@ -22,7 +22,7 @@ package struct SQLiteFile: Sendable {
     }
 
     /// Rolls back the unfinished work of a killed process. SQLite leaves that to the next writer, and refuses readers
-    /// until then. Later reads report a failure.
+    /// until then. If this fails, later reads report the error.
     private func recover() {
         guard access(path + "-journal", F_OK) == 0,
             let connection = try? SQLiteConnection(path: path, mode: .plain, limits: limits)

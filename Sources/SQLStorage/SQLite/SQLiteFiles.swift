@@ -140,8 +140,8 @@ struct OpenFile: Sendable {
         throw lost(lostFile)
     }
 
-    /// Throws `storageFull` if the disk has less free space than one write may need. Without the check, a small write may
-    /// succeed and a whole purchase fail.
+    /// Throws `storageFull` if the disk has less free space than one write may need. Without the check, a small write
+    /// may succeed although the write of a purchase fails.
     func checkRoom() throws(SQLError) {
         var room = statvfs()
         guard descriptor >= 0, fstatvfs(descriptor, &room) == 0 else { return }

@@ -1,7 +1,7 @@
 import CSQLite
 import Primitives
 
-/// A prepared statement and the names of its columns. Only the user of its connection may use it.
+/// A prepared statement and the names of its columns. Only the thread that uses its connection may use it.
 final class SQLiteStatement {
     let sql: String
     let pointer: OpaquePointer
@@ -21,7 +21,7 @@ final class SQLiteStatement {
     private var bound = UnsafeMutableRawBufferPointer.allocate(byteCount: bindingCapacity, alignment: 1)
     private static let bindingCapacity = 1024
 
-    /// Throws `invalidStatement` unless the placeholders are `?1` to `?n`, which every dialect can be given.
+    /// Throws `invalidStatement` unless the placeholders are `?1` to `?n`, the form for all dialects.
     init(_ pointer: OpaquePointer, sql: String) throws(SQLError) {
         self.pointer = pointer
         self.sql = sql

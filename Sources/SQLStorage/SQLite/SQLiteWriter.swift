@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// The only thread that writes. Writes that are queued during a commit share the next one.
+/// The only thread that writes. Writes that are queued during a commit share the next commit.
 final class SQLiteWriter: Sendable {
     fileprivate enum Work {
         case write(any QueuedWrite)
@@ -106,8 +106,8 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    /// Closes the writer when its owner is deallocated. Waits for the end of the thread, unless it runs on that thread,
-    /// which may release the last reference to the database after a body.
+    /// Closes the writer when its owner is deallocated. Waits for the end of the thread, unless it is called on that
+    /// thread, which may release the last reference to the database after a body.
     func finish() {
         let isOnThread = state.withLock { state in
             state.isClosing = true
