@@ -34,8 +34,8 @@ extension EntitlementService {
             /// secret key do not count.
             public var customerRateLimit: RateLimit? = .perCustomer
 
-            /// The clients of the App Store Server API, by environment. The server requests the status of a
-            /// subscription whose end has passed without a later fact. Environments without a client are not polled.
+            /// The clients of the App Store Server API, by environment. When a subscription has ended and no later fact
+            /// has arrived, the server requests its status. Environments without a client are not polled.
             ///
             /// The validation of a receipt waits for these clients and their retries.
             public var appStore: [StoreEnvironment: AppStoreServerAPIClient] = [:]
@@ -202,7 +202,8 @@ extension EntitlementService {
     }
 }
 
-/// Request ids that are unique in this process, and by their random prefix also elsewhere. They cost less than UUIDs.
+/// Request ids that are unique in this process. A random prefix makes them unique elsewhere too. They cost less than
+/// UUIDs.
 private final class RequestNumbers: Sendable {
     private let prefix: String
     private let last = Locked<UInt64>(0)

@@ -5,7 +5,7 @@ import StoreModel
 extension EntitlementService {
     /// Creates a server with a ledger of its own in a SQLite file.
     ///
-    /// The file is created if it does not exist. It is closed with the server.
+    /// The file is created if it does not exist. It is closed when the server is deallocated.
     ///
     ///     let service = try await EntitlementService(
     ///         ledgerAt: URL(fileURLWithPath: "ledger.sqlite"), for: .init(bundleID: "com.example.darkroom"))

@@ -198,7 +198,7 @@ final class PostgresWriters: Sendable {
         return nil
     }
 
-    /// Deletes old commit marks once in many commits.
+    /// Deletes old commit marks, if enough commits have passed since the last deletion.
     private func deleteOldMarks(on connection: inout PostgresConnection?) {
         let isDue = commitsUntilDeletion.withLock { count in
             count -= 1

@@ -57,13 +57,13 @@ public protocol SQLDatabase: Sendable {
     /// Runs `body` in a transaction and returns when it is durable. Transactions are serializable; in SQLite they run
     /// one at a time, in the order of the calls.
     ///
-    /// If `body` throws, its changes alone are rolled back. A body in which a statement failed is rolled back even if
-    /// it caught the error. A caller that is cancelled before its body starts gets `CancellationError`, and the body
+    /// If `body` throws, only its own changes are rolled back. A body in which a statement failed is rolled back even
+    /// if it caught the error. A caller that is cancelled before its body starts gets `CancellationError`, and the body
     /// never runs. Later cancellation is ignored.
     ///
-    /// A body must have no effects outside the connection, because a database may run it again. This happens after another
-    /// body failed in the same transaction, or after a conflict with a concurrent one. The earlier changes of the body are
-    /// rolled back before.
+    /// A body must have no effects outside the connection, because a database may run it again. This happens after
+    /// another body failed in the same transaction, or after a conflict with a concurrent one. Before the body runs
+    /// again, its earlier changes are rolled back.
     ///
     /// - Parameter body: the statements of the transaction.
     /// - Returns: the result of `body`.

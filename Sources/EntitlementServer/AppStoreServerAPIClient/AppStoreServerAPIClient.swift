@@ -187,8 +187,8 @@ public struct AppStoreServerAPIClient: Sendable {
 
     // MARK: - Changes
 
-    /// Extends the renewal date of a subscription (Extend a Subscription Renewal Date). Repetitions with the same
-    /// `requestIdentifier` extend it once.
+    /// Extends the renewal date of a subscription (Extend a Subscription Renewal Date). Repeated calls with the same
+    /// `requestIdentifier` extend it only once.
     ///
     /// - Parameters:
     ///   - original: The original transaction of the subscription.
@@ -205,7 +205,7 @@ public struct AppStoreServerAPIClient: Sendable {
     }
 
     /// Extends the renewal dates of a product's active subscribers (Extend Subscription Renewal Dates for All Active
-    /// Subscribers). Repetitions with the same `requestIdentifier` extend them once.
+    /// Subscribers). Repeated calls with the same `requestIdentifier` extend them only once.
     ///
     /// - Parameter request: The product and the extension.
     /// - Returns: The identifier of the request.

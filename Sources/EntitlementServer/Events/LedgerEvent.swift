@@ -5,7 +5,7 @@ import StoreModel
 
 /// A change of a customer's entitlements, in the order of the ledger.
 struct LedgerEvent: Sendable {
-    /// The number of the event. It grows over all ledgers of a database.
+    /// The number of the event. It grows across all ledgers of a database.
     let sequence: Int64
     let ledgerID: LedgerID
     let customer: CustomerID

@@ -75,7 +75,7 @@ struct RequestContext: Sendable {
         return CustomerKey(ledgerID: ledgerID, customer: customer)
     }
 
-    /// Counts a receipt against its own rate limit, because it names no customer. Throws 429.
+    /// Counts the request against the rate limit of its receipt, because a validation names no customer. Throws 429.
     func count(receipt: [UInt8]) throws {
         if caller.kind == .public { try limiter.admit(receipt: receipt, of: caller.app) }
     }
@@ -95,7 +95,7 @@ struct Authenticator: Sendable {
 
     let keys: KeyRing
     let apps: Set<BundleID>
-    /// The first is used for requests that name none.
+    /// The accepted environments. The first is used for requests that name none.
     let environments: [StoreEnvironment]
     let makeID: @Sendable () -> String
     let report: @Sendable (_ requestID: String, any Error) -> Void

@@ -89,8 +89,8 @@ extension Refusal {
 }
 
 extension Ledger {
-    /// Adds the revision of the customer in the response, which a client sends back as `Souk-Min-Revision`. A ledger
-    /// that is not shared has no standby, so its responses have no revision.
+    /// Adds the revision of the customer's answer to the response. A client sends it back as `Souk-Min-Revision`. A
+    /// ledger that is not shared has no standby, so its responses have no revision.
     func adding(_ revision: Int64?, to response: HTTPResponse) -> HTTPResponse {
         guard isShared, let revision else { return response }
         var response = response

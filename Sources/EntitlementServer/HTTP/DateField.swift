@@ -3,7 +3,7 @@ import HTTPCore
 import Primitives
 
 /// The `Date` header of responses, with the time of the store's clock. Devices with a wrong clock rely on it, and the
-/// same clock decides about expiry. A listener would write the machine's time, which is another one if the store is a
+/// same clock decides about expiry. A listener would write the machine's time, which differs if the store is a
 /// simulator. The text is cached for a second.
 final class DateField: Sendable {
     private let clock: any WallClock

@@ -5,7 +5,7 @@ import StoreModel
 
 /// The endpoints of `/v1/webhook-deliveries`: the list of deliveries, and their replay.
 struct DeliveriesRoutes: Sendable {
-    /// The number of deliveries in one transaction of a replay of all.
+    /// The largest number of deliveries that one transaction replays.
     private static let batch = 500
 
     let ledger: Ledger

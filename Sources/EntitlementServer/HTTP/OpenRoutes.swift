@@ -22,7 +22,7 @@ struct OpenRoutes: Sendable {
         ]
     }
 
-    /// Returns a 200 while reads work, or writes with `?for=writes`.
+    /// Returns a 200 while the ledger can be read; with `?for=writes`, while it can also be written.
     @Sendable private func ready(_ call: Call) throws -> HTTPReply {
         guard let query = call.request.query else { throw Refusal.malformedQuery }
         let need = try query["for"].map { text in

@@ -3,7 +3,7 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// The endpoints of promotional codes, which give a feature to each customer that redeems them, once.
+/// The endpoints of promotional codes. A code gives a feature to each customer that redeems it, once.
 struct PromotionRoutes: Sendable {
     private static let maximumBody = 64 << 10
     /// Letters and digits without those that look alike.

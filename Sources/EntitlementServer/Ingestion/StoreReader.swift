@@ -67,7 +67,8 @@ struct StoreReader: Sendable {
 
     // MARK: - Documents to facts
 
-    /// Maps `wrongEnvironment`, the verifiers' code if only one environment is accepted, to `environmentNotAccepted`.
+    /// Maps `wrongEnvironment` to `environmentNotAccepted`. The verifiers use the former code if they accept only one
+    /// environment.
     private static func mappingEnvironmentErrors<Document>(
         _ verify: () throws(SignedDataError) -> Document
     ) throws(SignedDataError) -> Document {

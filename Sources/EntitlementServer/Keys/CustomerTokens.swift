@@ -5,9 +5,9 @@ import StoreModel
 
 /// Tokens with which a device acts for one customer, with only the app's public key.
 ///
-/// After a customer's login, the app's own server requests one with its secret key. A token is
-/// `<base64url of {"c":customer,"u":seconds}>.<base64url of HMAC-SHA256>`, under a secret of the app that stays in the
-/// ledger. It expires in real time and cannot be revoked before.
+/// After a customer's login, the app's own server requests one with its secret key. A token is `<base64url of
+/// {"c":customer,"u":seconds}>.<base64url of HMAC-SHA256>`, with a secret of the app that stays in the ledger. A token
+/// expires in real time and cannot be revoked before.
 struct CustomerTokens: Sendable {
     private let secrets: [BundleID: HMACSHA256]
     private let realClock: any WallClock

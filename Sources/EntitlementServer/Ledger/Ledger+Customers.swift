@@ -86,7 +86,7 @@ extension Ledger {
         return erased
     }
 
-    /// Removes erased data from the database files, if anything was erased since the last purge or the start.
+    /// Removes erased data from the database files, at the first call and after each erasure.
     func purge() async throws {
         guard needsPurge.withLock({ $0 }) else { return }
         needsPurge.withLock { $0 = false }
@@ -103,7 +103,7 @@ extension Ledger {
     private static let maximumCompactedBytes: Int64 = 256 << 20
 
     /// Compacts the database after an erasure, because free pages of SQLite keep copies of moved rows. Returns `false`
-    /// if a later call must try again. The next one begins after 100 times the duration of the last, so that
+    /// if a later call must try again. The next compaction begins after 100 times the duration of the last one, so that
     /// compactions take at most a hundredth of the time.
     private func compactIfDue() async throws -> Bool {
         guard let erasure = try database.read(Schema.erasureToCompact) else { return true }
@@ -216,7 +216,7 @@ extension LedgerTransaction {
             tokens.formUnion(try statedTokens(of: original))
             try eraseSources(of: original)
         }
-        // Locks the webhooks, so that none reads an event of the customer meanwhile.
+        // Locks the webhooks, so that they read no event of the customer meanwhile.
         try connection.lockRows(
             "SELECT 1 FROM webhook_cursor WHERE app = ?1 AND environment = ?2 ORDER BY webhook", values())
         for name in names {

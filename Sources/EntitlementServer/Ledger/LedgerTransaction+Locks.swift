@@ -157,7 +157,7 @@ extension LedgerTransaction {
             ).compactMap { UUID(text: try $0["app_account_token"]) })
     }
 
-    /// Deletes rows that were inserted for a lock only: purchases without a fact, and tokens without a customer.
+    /// Deletes rows that were inserted only for a lock: purchases without a fact, and tokens without a customer.
     mutating func deleteUnused() throws {
         for original in unwritten.sorted() {
             try connection.perform(

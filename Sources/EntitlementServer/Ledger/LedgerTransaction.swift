@@ -96,8 +96,7 @@ struct LedgerTransaction {
     ) throws -> Bool {
         // If transactions run one at a time, looks for the fact first: a query is cheaper than encrypting the source.
         // If they are concurrent, a query for a missing row would conflict with other inserts, so the insertion itself
-        // finds an existing fact. If the purchase has no key, looks first, so that no key is created for an existing
-        // fact.
+        // finds an existing fact. If the purchase has no key, looks first, because an existing fact needs no new key.
         if let purchase, !connection.isConcurrent || purchase.dataKey == nil {
             if let existing = try existingRow(row) {
                 try restoreToken(row, existing, presentedBy: claimant)
@@ -241,7 +240,8 @@ struct LedgerTransaction {
         return !accepted
     }
 
-    /// Stores a claim. Returns all claims on the purchase; `nil` if an earlier claim already gives it to the claimant.
+    /// Stores a claim. Returns all claims on the purchase; `nil` if an earlier claim already gives the purchase to the
+    /// claimant.
     private func claim(_ original: TransactionID, by claimant: Claimant) throws -> [StatedClaim]? {
         let presenter = claimant.presenter
         guard claimant.earlierClaims.last?.presenter != presenter else { return nil }
@@ -369,7 +369,7 @@ struct LedgerTransaction {
         return token
     }
 
-    /// Determines the holders of a purchase from its claims, stores and returns them.
+    /// Determines the holders of a purchase from its claims and its token. Stores and returns them.
     ///
     /// - Parameter first: The only fact of the purchase, if it is new.
     @discardableResult
@@ -503,7 +503,7 @@ struct AppRules: Sendable {
 }
 
 extension UUID {
-    /// The UUID in the spelling of the App Store.
+    /// The UUID in lower case, as in the App Store's data.
     var wireText: String {
         withUnsafeBytes(of: uuid) { bytes in
             String(unsafeUninitializedCapacity: 36) { text in

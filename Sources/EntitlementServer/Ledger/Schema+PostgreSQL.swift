@@ -374,7 +374,7 @@ extension Schema {
     ///
     /// A server registers its newest migration, and then reads the applied ones (`ServerRegistry`). Because of the
     /// lock, a migration waits until a server has registered, and a server waits to register until a running migration
-    /// ends. Names of migrations compare by number.
+    /// ends. The names of migrations begin with their numbers, so they compare in order.
     static let programs = SQLMigration(
         "0016 programs",
         [

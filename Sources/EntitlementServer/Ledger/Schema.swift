@@ -2,10 +2,10 @@ import Foundation
 import SQLStorage
 
 /// The migrations of the ledger. New ones are only appended. Dates are milliseconds since 1970, identifiers are strings
-/// in their wire format, and tables are keyed by app and environment, except those of a whole app.
+/// in their wire format, and tables are keyed by app and environment, except tables about a whole app.
 enum Schema {
-    /// Returns the migrations of a dialect. SQLite has all since the first ledger, PostgreSQL begins with a baseline.
-    /// Later migrations have SQL for both.
+    /// Returns the migrations of a dialect. SQLite has all migrations since the first ledger; PostgreSQL begins with a
+    /// baseline. Later migrations have SQL for both.
     static func migrations(for dialect: SQLDialect) -> [SQLMigration] {
         dialect == .postgreSQL ? [baseline, programs, answerDigests, LedgerEvent.digests] : history
     }

@@ -42,8 +42,8 @@ final class EndpointMetrics: Sendable {
 
     private struct State {
         var byStatus = [UInt64](repeating: 0, count: EndpointMetrics.statuses.count)
-        /// The number of requests between each bound and the one before it. The last element counts those above all
-        /// bounds.
+        /// The number of requests that took at most each bound, and more than the previous bound. The last element
+        /// counts those above all bounds.
         var byDuration = [UInt64](repeating: 0, count: EndpointMetrics.bounds.count + 1)
         var nanoseconds: UInt64 = 0
     }

@@ -6,7 +6,7 @@ import Primitives
 /// failed delivery is repeated with growing pauses, and is dead after the last attempt.
 struct WebhookSender: Sendable {
     /// The number of concurrent attempts, each for another customer. Hanging attempts, which take more than a second,
-    /// do not count. If there are more hanging attempts than this number, their number is the limit.
+    /// do not count. If more attempts than this number hang, the limit is the number of hanging attempts.
     private static let concurrentAttempts = 16
     /// The largest number of concurrent attempts, including hanging ones.
     private static let maximumAttempts = 512

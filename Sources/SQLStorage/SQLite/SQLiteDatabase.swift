@@ -161,13 +161,13 @@ public final class SQLiteDatabase: SQLDatabase {
         try await writer.runBetweenCommits { try $0.truncateLog() }
     }
 
-    /// Compares the names and sizes of the file and its log, without reading them. Every write does
-    /// the same. Throws ``SQLError`` with `storageFailed`.
+    /// Checks the identities and sizes of the file and its log, and the new part of the log. Every write does the same.
+    /// Throws ``SQLError`` with `storageFailed`.
     public func checkFiles() throws { try file.check() }
 
     public func checkRoom() throws { try file.checkRoom() }
 
-    /// While it runs, it needs as much free disk space as the size of the database. Throws ``SQLError``.
+    /// Needs as much free disk space as the size of the database. Throws ``SQLError``.
     public func compact(upTo bytes: Int64) async throws -> Bool {
         try await writer.runBetweenCommits { [file] connection in
             guard try connection.size() <= bytes else { return false }

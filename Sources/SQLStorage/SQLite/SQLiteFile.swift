@@ -1,7 +1,7 @@
 import Foundation
 
-/// Operations on a database file without a server: compare its schema, check it, back it up, replace another database
-/// with a copy of it. A server can use the file meanwhile, except during `compact`.
+/// Operations on a database file: compare its schema, check it, back it up, replace another database with a copy of it.
+/// A server can use the file meanwhile, except during `compact`.
 ///
 ///     let file = try SQLiteFile(path: "/var/lib/souk/ledger.sqlite")
 ///     try file.backUp(to: "/var/backups/ledger-2026-11-20.sqlite")

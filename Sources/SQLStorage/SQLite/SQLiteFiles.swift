@@ -4,7 +4,7 @@ import Primitives
 /// An open database file. Only one `SQLiteDatabase` of a process can have it open, because two would not share commits and
 /// would wait for each other's lock.
 ///
-/// It stores the identity of the file and its log, to detect when another file is at their path.
+/// It stores the identity of the file and its log, to detect when another file is at one of their paths.
 struct OpenFile: Sendable {
     struct Identity: Hashable {
         let device: UInt64

@@ -5,7 +5,7 @@ import Primitives
 /// is kept open.
 ///
 /// A read never waits for a connection. Otherwise a read inside another one could wait for the connection of the outer
-/// one for ever. There are never more connections than concurrent reads.
+/// one for ever. There are never more connections than reads that have run at the same time.
 final class SQLiteReaders: Sendable {
     private struct State {
         var idle: [SQLiteConnection] = []
