@@ -175,7 +175,8 @@ extension EntitlementService {
             try checkWebhooks()
             for key in signingKeys { try key.check() }
             guard Set(signingKeys.map(\.id)).count == signingKeys.count else {
-                throw EntitlementServerError(.invalidConfiguration, "Two signing keys have the same name.")
+                throw EntitlementServerError(
+                    .invalidConfiguration, "Two signing keys have the same id; give each an id of its own.")
             }
             for (index, environment) in environments.enumerated() where environments[..<index].contains(environment) {
                 throw EntitlementServerError(.invalidConfiguration, "The environment \(environment) is named twice.")

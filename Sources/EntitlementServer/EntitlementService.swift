@@ -218,7 +218,7 @@ public final class EntitlementService: HTTPHandler {
                 EntitlementServerError(
                     .supersededRules,
                     "The features, credits or transfer mode of \(app) were replaced by later ones, which are used. "
-                        + "Start with --former-features activate to return to this server's own."))
+                        + "Start with --former-features activate to return to this server's rules."))
         }
         return (secrets, ActiveRules(entries))
     }

@@ -51,7 +51,8 @@ package struct APIKeys: Sendable {
         guard apps.contains(bundleID) else {
             let present = apps.isEmpty ? "no app yet" : "only " + apps.map(\.rawValue).joined(separator: ", ")
             throw EntitlementServerError(
-                .unknownApp, "The ledger has \(present), not \(bundleID): start a server for it once.")
+                .unknownApp,
+                "The ledger has \(present), but not \(bundleID). Start a server for that app once, and try again.")
         }
         if let label, label.utf8.count > 100 || label.isEmpty || label.unicodeScalars.contains(where: { $0.value < 32 })
         {

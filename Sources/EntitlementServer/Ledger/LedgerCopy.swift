@@ -273,11 +273,11 @@ package struct LedgerCopy: Sendable {
         try await target.write { connection in
             let columns = try connection.query(
                 """
-                SELECT CAST(table_name AS TEXT) AS place, CAST(column_name AS TEXT) AS name FROM information_schema.columns
-                WHERE table_schema = current_schema() AND is_identity = 'YES'
+                SELECT CAST(table_name AS TEXT) AS "table", CAST(column_name AS TEXT) AS "column"
+                FROM information_schema.columns WHERE table_schema = current_schema() AND is_identity = 'YES'
                 """)
             for row in columns {
-                let (table, column): (String, String) = (try row["place"], try row["name"])
+                let (table, column): (String, String) = (try row["table"], try row["column"])
                 let row = try connection.first("SELECT MAX(\(column)) AS last FROM \(table)")
                 let largest: Int64? = try row?["last"]
                 let last = max(lastNumbers[table] ?? 0, largest ?? 0)

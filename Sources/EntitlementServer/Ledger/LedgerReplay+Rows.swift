@@ -90,7 +90,7 @@ extension LedgerReplay {
     }
 
     /// Finds spending for a redemption without a row, and redeemed codes without a customer or grant.
-    func checkSpenders(_ report: inout Report) throws {
+    func checkSpending(_ report: inout Report) throws {
         try database.read { connection in
             try connection.each(
                 """
@@ -151,13 +151,13 @@ extension LedgerReplay {
         try database.read { connection in
             try connection.each(
                 """
-                SELECT made.app AS app, made.environment AS environment, made.code AS code, made.number AS number,
-                    promotion.redemptions AS counted
+                SELECT redeemed.app AS app, redeemed.environment AS environment, redeemed.code AS code,
+                    redeemed.number AS number, promotion.redemptions AS counted
                 FROM (SELECT app, environment, code, COUNT(*) AS number FROM promotion_redemption
-                    GROUP BY app, environment, code) AS made
-                LEFT JOIN promotion ON promotion.app = made.app AND promotion.environment = made.environment
-                    AND promotion.code = made.code
-                WHERE promotion.redemptions IS NULL OR promotion.redemptions < made.number
+                    GROUP BY app, environment, code) AS redeemed
+                LEFT JOIN promotion ON promotion.app = redeemed.app AND promotion.environment = redeemed.environment
+                    AND promotion.code = redeemed.code
+                WHERE promotion.redemptions IS NULL OR promotion.redemptions < redeemed.number
                 """
             ) { row in
                 let (code, number, counted): (String, Int64, Int64?) = (

@@ -121,7 +121,7 @@ package struct LedgerReplay: Sendable {
         try checkErasures(&report)
         try checkAliases(&report)
         try checkPromotions(&report)
-        try checkSpenders(&report)
+        try checkSpending(&report)
         try pages(of: "document", by: ["sequence"], from: [.integer(-1)]) { connection, row in
             try check(document: row, connection, &report)
         }
@@ -163,7 +163,8 @@ package struct LedgerReplay: Sendable {
             guard try row["rules_digest"] == EntitlementService.rulesDigest(app.features) else {
                 throw EntitlementServerError(
                     .invalidConfiguration,
-                    "The answers for \(name) were computed with another feature map: use the one of the server.")
+                    "The answers for \(name) were computed with another feature map: use the feature map of the server."
+                )
             }
         }
     }

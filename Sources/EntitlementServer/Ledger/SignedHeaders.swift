@@ -63,7 +63,7 @@ extension LedgerTransaction {
     func header(_ number: Int64) throws -> [UInt8] {
         let row = try connection.first("SELECT bytes, digest FROM signed_header WHERE number = ?1", [.integer(number)])
         guard let row else {
-            throw EntitlementServerError(.internalInconsistency, "The ledger lost a header.")
+            throw EntitlementServerError(.internalInconsistency, "The ledger does not have the JWS header of a fact.")
         }
         let bytes: [UInt8] = try row["bytes"]
         guard try row["digest"] == SHA256.hash(bytes) else {

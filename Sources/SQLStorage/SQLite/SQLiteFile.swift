@@ -78,24 +78,25 @@ package struct SQLiteFile: Sendable {
         var parts: Set<String> = []
         try session.each(
             """
-            SELECT made.name AS place, part.name AS name, part.type AS type, part."notnull" AS required, part.pk AS key
-            FROM sqlite_schema AS made JOIN pragma_table_xinfo(made.name) AS part WHERE made.type = 'table'
+            SELECT object.name AS "table", part.name AS name, part.type AS type, part."notnull" AS required,
+                part.pk AS key
+            FROM sqlite_schema AS object JOIN pragma_table_xinfo(object.name) AS part WHERE object.type = 'table'
             """
         ) { row in
-            let (place, name, type): (String, String, String) = (try row["place"], try row["name"], try row["type"])
+            let (table, name, type): (String, String, String) = (try row["table"], try row["name"], try row["type"])
             let (required, key): (Int64, Int64) = (try row["required"], try row["key"])
             let rules = (required == 1 ? " NOT NULL" : "") + (key > 0 ? " in the key at \(key)" : "")
-            parts.insert("The column \(place).\(name) \(type)\(rules)")
+            parts.insert("The column \(table).\(name) \(type)\(rules)")
         }
         try session.each(
             """
-            SELECT made.name AS name, made.tbl_name AS place, part.seqno AS number, part.name AS part
-            FROM sqlite_schema AS made JOIN pragma_index_info(made.name) AS part WHERE made.type = 'index'
+            SELECT object.name AS name, object.tbl_name AS "table", part.seqno AS number, part.name AS part
+            FROM sqlite_schema AS object JOIN pragma_index_info(object.name) AS part WHERE object.type = 'index'
             """
         ) { row in
-            let (name, place, part): (String, String, String?) = (try row["name"], try row["place"], try row["part"])
+            let (name, table, part): (String, String, String?) = (try row["name"], try row["table"], try row["part"])
             parts.insert(
-                "The index \(name) of \(place) with \(part ?? "an expression") at \(try row["number"] as Int64)")
+                "The index \(name) of \(table) with \(part ?? "an expression") at \(try row["number"] as Int64)")
         }
         try session.each("SELECT type, name FROM sqlite_schema WHERE type IN ('trigger', 'view')") { row in
             parts.insert("The \(try row["type"] as String) \(try row["name"] as String)")
