@@ -182,7 +182,7 @@ struct OutageTable {
             Outage.allCases.map { cells[operation]?[source]?[$0] ?? "?" }
         }
         if let cell = lived.first?.first, lived.joined().allSatisfy({ $0 == cell }) {
-            return [row(operation, "anybody", "any", cell)]
+            return [row(operation, "any source", "any", cell)]
         }
         return zip(OutageDevice.Source.allCases, lived).flatMap { source, lived in
             let different = lived.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
