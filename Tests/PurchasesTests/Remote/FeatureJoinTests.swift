@@ -45,7 +45,7 @@ import Testing
             situation: "a feature without a subscription and without an end",
             features: { $0.features($0.feature("pro")) }, expected: { _ in [web(.oneOff)] }),
         Rule(
-            situation: "a feature without a subscription that ends",
+            situation: "a feature without a subscription, but with an end",
             features: { $0.features($0.feature("pro", till: 10)) }, expected: { [web(.until($0.date(10)))] }),
         Rule(
             situation: "a feature with its subscription", features: one,
