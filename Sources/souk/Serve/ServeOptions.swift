@@ -31,7 +31,7 @@ enum ServeOptions {
 
     static let formerFeatures = Command.Option(
         name: "former-features", value: "WHAT",
-        help: "PostgreSQL: ignore or activate features that were replaced by later ones (ignore)")
+        help: "PostgreSQL: ignore or activate this server's features if later ones replaced them (ignore)")
 
     /// Options of each app; the file may set them for one app.
     static let ofApp: [Command.Option] =
