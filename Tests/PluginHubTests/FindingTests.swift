@@ -40,7 +40,7 @@ import Testing
             .map { $0.split(separator: "|").map { $0.trimmingCharacters(in: .whitespaces) } }
         let expected = FindingRule.allCases.map { rule in
             [
-                rule.code.map { "`\($0.rawValue)`" } ?? "its own", rule.severity.rawValue,
+                rule.code.map { "`\($0.rawValue)`" } ?? "the code of the thrown error", rule.severity.rawValue,
                 rule.partialSeverity?.rawValue ?? "–",
             ]
         }
