@@ -10,8 +10,8 @@ struct Module {
     var exclude: [String] = []
     /// Further imports of its tests: test support, and modules that are tested together with it.
     var testImports: [String] = []
-    /// Whether the gates and tests optimize it, as a release does, with all assertions. Its loops (digests, JSON, rows)
-    /// took half of the time of all tests.
+    /// Whether the gates and tests compile it with optimization, but keep all assertions. Without optimization, its
+    /// loops (digests, JSON, rows) took half of the time of all tests.
     var isOptimized = false
     /// Whether it has a `PrivacyInfo.xcprivacy`, which Apple requires for certain interfaces and for collected data.
     var hasPrivacyManifest = false
@@ -201,7 +201,7 @@ let package = Package(
             .target(name: "CAllocations", path: "Benchmarks/Allocations", cSettings: knowsHeap),
             // A disk that loses power and fails, for tests of durability.
             .target(name: "CFaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
-            // Intercepts the disk calls of a process; for programs that are killed by it.
+            // Intercepts the disk calls of a test program, and kills the program at one of them.
             .target(name: "CDiskFuse", path: "Tests/DiskFuse"),
             .executableTarget(
                 name: "CrashLoop",
@@ -309,7 +309,7 @@ let package = Package(
 )
 
 if isSDKOnly {
-    // The libraries and tests that need no C library but SQLite, which Apple's systems have, and start no program.
+    // The libraries and tests that start no program, and need no C library except SQLite, which Apple's systems have.
     func isSDK(_ target: Target) -> Bool {
         guard [.regular, .test].contains(target.type), target.name != "HostTestSupport" else {
             return target.name == "CSQLite"
@@ -340,7 +340,7 @@ if let names = Context.environment["SOUK_TESTS"], !names.isEmpty {
         for case .byNameItem(let other, _) in target.dependencies { need(other) }
     }
     wanted.forEach(need)
-    // soukTests starts it. A dependency would link the disk fuse into the tests.
+    // soukTests starts this program. A dependency would link the disk fuse into the tests.
     if wanted.contains("soukTests") { need("CrashLoop") }
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }

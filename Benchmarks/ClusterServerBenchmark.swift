@@ -130,8 +130,8 @@ enum ClusterServerBenchmark {
 
     // MARK: - Purchases
 
-    /// Compares first purchases of customers with rising ids, in process and over HTTP, with inserting the rows of such
-    /// a purchase.
+    /// Compares the first purchases of customers with increasing ids, in process and over HTTP, with the insertion of
+    /// the rows of such a purchase.
     private static func purchases(on server: TemporaryServer) async throws -> [BenchmarkResult] {
         let shared = try await Shared.make("purchases", on: server)
         let each = 2000
@@ -440,8 +440,8 @@ private final class BareRows: @unchecked Sendable {
     }
 }
 
-/// A proxy for a socket that delays all data; the round trip takes some milliseconds longer. It has its own threads,
-/// which end with the process.
+/// A proxy for a socket that delays all data, so that the round trip takes the given milliseconds longer. It has its
+/// own threads, which end with the process.
 private final class DelayingProxy: Sendable {
     let folder: String
 

@@ -9,9 +9,9 @@ import Primitives
     import FoundationNetworking
 #endif
 
-/// The cost of interception: the same call through a plain transport and through an interceptor with no, one and eight
-/// florets that record. Measured in process, over loopback, and through URLSession with and without the protocol. Also
-/// measures the memory of a long recording.
+/// The cost of interception. Compares a call through a plain transport with the same call through a recording
+/// interceptor with no, one and eight florets: in process, over loopback, and through URLSession. Also measures the
+/// memory of a long recording.
 enum InterceptionBenchmark {
     private static let floretCounts = [0, 1, 8]
 

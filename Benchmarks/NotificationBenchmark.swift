@@ -35,7 +35,7 @@ enum NotificationBenchmark {
             let clock = ContinuousClock()
             let before = received.withLock { $0.count }
             let delivered = try await clock.measure {
-                // All subscriptions began on the 31st, so every 31 days have one renewal.
+                // All subscriptions began on the 31st, so each span of 31 days has one renewal.
                 try await store.advance(.init(period: .days(31)))
                 try await store.deliverNotifications()
             }

@@ -39,8 +39,8 @@ struct PollingLoad {
     /// Sends `count` requests over `connections` connections. Throws unless every response is a success.
     ///
     /// - Parameters:
-    ///   - isSpinning: polls without sleeping. A client that sleeps must be woken for each response of a slow server, but
-    ///     not of a fast one, so a comparison of the two would be wrong.
+    ///   - isSpinning: polls without sleeping. A sleeping client must be woken for each response of a slow server, but
+    ///     seldom for those of a fast one. So a comparison of both servers would be wrong.
     ///   - request: the bytes of the n-th request.
     static func run(
         port: Int, connections: Int, count: Int, isSpinning: Bool = false,

@@ -5,8 +5,8 @@ import SignedData
 import StoreModel
 
 /// Reads and verifies receipts whose certificates were verified before. The reference is OpenSSL's `CMS_verify` of the
-/// same bytes. One receipt has keys of Apple's kind (RSA), the other those of a simulator (ECDSA), where the one
-/// signature costs more than everything else.
+/// same bytes. Receipts are signed with RSA, as Apple's are, or with ECDSA, as a simulator's are. The ECDSA signature
+/// costs more than all other work.
 enum ReceiptBenchmark {
     private static let creationDate = Date(timeIntervalSince1970: 1_763_000_000)
 

@@ -16,9 +16,9 @@ import StoreModel
     import Darwin
 #endif
 
-/// The entitlement server over HTTP with 32 connections. Compares reads of 10³ and 10⁶ customers, and signed reads, with
-/// a constant response of the same listener, and durable purchases and notifications with one file sync each. Also
-/// measures the start. `SOUK_BENCH_SHORT` skips the 10⁶ customers.
+/// The entitlement server over HTTP with 32 connections. Compares reads of 10³ and 10⁶ customers, and signed reads,
+/// with a constant response of the same listener. Compares durable purchases and notifications with one file sync each.
+/// Also measures the start. `SOUK_BENCH_SHORT` skips the 10⁶ customers.
 enum ServerBenchmark {
     private static let connections = 32
     private static let rounds = 5

@@ -93,7 +93,7 @@ enum SignatureBenchmark {
     }
 }
 
-/// Returns the documents in turn, from the first again after the last.
+/// Returns the documents one after another, and begins again after the last.
 private final class DocumentCycle: @unchecked Sendable {
     // Sendable: each thread has its own instance.
     private let documents: [String]

@@ -45,7 +45,7 @@ enum StoreBenchmark {
 
     // MARK: - Purchases
 
-    /// Customers buy over HTTP, one after another. Each response is durable.
+    /// Customers buy over HTTP, one after another on each connection. Each purchase is durable before its response.
     static func purchases() async throws -> [BenchmarkResult] {
         var results: [BenchmarkResult] = []
         for connections in [1, 8] { results.append(try await purchases(over: connections)) }

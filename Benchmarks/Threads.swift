@@ -10,9 +10,8 @@ struct Workers {
 
     var description: String { size == 1 ? "one thread" : "\(size) threads" }
 
-    /// Like `paired(rounds:iterations:_:reference:)`, with each side done by all workers. Each worker does all
-    /// `iterations`, so with a processor for each, more workers do not take longer. The closures get the worker's
-    /// number.
+    /// Like `paired(rounds:iterations:_:reference:)`, but all workers run each closure. Each worker runs all
+    /// `iterations`, so more workers do not take longer if each has a processor. The closures get the worker's number.
     func paired(
         rounds: Int = 15, iterations: Int, _ operation: @escaping @Sendable (Int) throws -> Void,
         reference: @escaping @Sendable (Int) throws -> Void
@@ -45,9 +44,9 @@ struct Workers {
         return (median(results.map(\.0)), median(results.map(\.1)))
     }
 
-    /// Returns a result for one thread and one for two. Both operations and both references alternate. The results
-    /// include the heap allocations of one call, and how much more work two threads do than one. Plain arithmetic gives
-    /// the same ratio for comparison.
+    /// Returns a result for one thread and one for two. Operation and reference alternate. The results include the heap
+    /// allocations of one call, and how much more work two threads do than one. For comparison, they include this ratio
+    /// for plain arithmetic.
     static func results(
         _ name: String, reference: String, budget: String, iterations: Int, rounds: Int = 15,
         more: [(String, JSONValue)] = [], _ operation: @escaping @Sendable (Int) throws -> Void,
@@ -141,7 +140,7 @@ private enum Arithmetic {
     }
 }
 
-/// The heap allocations of one call, whether freed or not: the median of calls with filled caches.
+/// The heap allocations of one call, including those that it frees: the median of calls with filled caches.
 enum Heap {
     static func perCall(
         _ operation: () throws -> Void, reference: () throws -> Void

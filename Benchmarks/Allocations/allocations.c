@@ -9,8 +9,8 @@ souk_allocations souk_allocations_of_thread(void) { return counted; }
 
 #if defined(__GLIBC__)
 
-// Functions of these names in a program take the place of the library's, for every library it loads ("Replacing malloc",
-// The GNU C Library). They count and hand on; `free` stays as it is.
+// A program that defines functions with these names replaces those of the C library, also for the libraries that it
+// loads ("Replacing malloc", The GNU C Library). They count, and call the replaced function; `free` is not replaced.
 #if defined(SOUK_HAS_MIMALLOC)
 #define HEAP(name) mi_##name
 #else

@@ -32,7 +32,7 @@ enum Souk {
     private static let table = CommandTable(commands: commands, notImplemented: ["bench"])
 
     static func main() async {
-        // A closed pipe and a file over the size limit are reported by the write, so that the command can clean up.
+        // Then `write` returns an error for a closed pipe or a file over the size limit, and the command can clean up.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
         Terminal.occupyClosedStreams()
@@ -91,7 +91,7 @@ enum Souk {
         }
     }
 
-    /// Prints the reason of a failure. Throws `OutputFailure` if the failure was the output, or cannot be printed.
+    /// Prints the reason of a failure. Throws `OutputFailure` if output has failed, now or before.
     private static func explain(_ error: any Error, asJSON: Bool) throws(OutputFailure) -> ExitStatus {
         switch error {
         case let failure as OutputFailure: throw failure

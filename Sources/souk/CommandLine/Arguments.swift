@@ -85,7 +85,8 @@ struct Arguments: Sendable {
         Arguments(self, values: values.merging(others) { _, other in other })
     }
 
-    /// The value of an option that takes one of several words. Throws `UsageError` with all of them for any other value.
+    /// The value of an option that takes one of several words. For any other value, throws a `UsageError` that lists
+    /// the words.
     func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws -> Choice?
     where Choice.RawValue == String {
         guard let text = text(name) else { return nil }

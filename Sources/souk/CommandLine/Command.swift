@@ -80,8 +80,8 @@ enum ExitStatus: Int32, Sendable {
     case success = 0
     case failure = 1
     case usageError = 2
-    /// The reader of standard output closed it. The process ends as by SIGPIPE; shells report 128 plus the signal's
-    /// number.
+    /// The reader of standard output closed it. SIGPIPE ends the process; shells report this as 128 plus the number of
+    /// the signal.
     case closedPipe = 141
 }
 

@@ -1,7 +1,7 @@
-/// Finds commands by their words, and prints the help.
+/// Finds commands by their words, and composes the help texts.
 struct CommandTable {
     let commands: [Command]
-    /// Names of commands that are planned and not implemented.
+    /// Names of commands that are planned but not implemented.
     let notImplemented: Set<String>
 
     /// The result of looking up words.
@@ -9,7 +9,7 @@ struct CommandTable {
         case overview
         /// Several commands with the same first word.
         case group(String, [Command])
-        /// One command, and the words after its own.
+        /// One command, and the arguments after its words.
         case command(Command, rest: [String])
     }
 
@@ -71,7 +71,8 @@ struct CommandTable {
 }
 
 extension Command {
-    /// Returns the help text, or the list of the actions that begin with `rest`. Throws `UsageError` when no action does.
+    /// Returns the help text if `rest` is empty, otherwise the list of the actions that begin with these words. Throws
+    /// `UsageError` when there is no such action.
     fileprivate func help(on rest: [String]) throws -> String {
         guard !rest.isEmpty else { return help }
         let group = actions.filter { $0.words.dropFirst(words.count).starts(with: rest) }
@@ -80,11 +81,11 @@ extension Command {
             + Self.table("Actions", group.map { ($0.usage, $0.summary) })
     }
 
-    /// The words and operands of an action, after those of its command.
+    /// The words of an action after the command's own word, and its operands.
     var usage: String { (words.dropFirst() + operands).joined(separator: " ") }
 
-    /// The error for words that name no action of this command. The suggestion compares the first two words, then the
-    /// first one.
+    /// The error for words that name no action of this command. Suggests an action whose first two words are similar,
+    /// or else one whose first word is similar.
     func unknownAction(_ typed: [String]) -> UsageError {
         let text = typed.joined(separator: " ")
         guard !actions.isEmpty else { return UsageError("\(name) takes no \(text.quoted); see \(name) --help") }

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// Reads a file of any size line by line. A digest identifies the file and the position in it.
+/// Reads a file of any size line by line. Can continue from a `Mark` of an earlier run.
 final class LineFile {
     struct Line: Sendable {
         let number: Int
@@ -20,7 +20,7 @@ final class LineFile {
         var isPlausible: Bool { lines >= 0 && bytes >= lines }
     }
 
-    /// Longer lines are truncated to this length, so that the lines after them can be read.
+    /// A longer line is returned in parts, which count as lines, so that no line has to fit into memory.
     private static let longest = 16 << 20
     private static let block = 1 << 20
 

@@ -33,7 +33,7 @@ struct LintReport {
     let files: Int
     let findings: [Finding]
 
-    /// Prints all findings, as text or as one JSON value. The status is 1 if one of them is an error, not for warnings.
+    /// Prints all findings, as text or as one JSON value. Returns status 1 if one of them is an error, otherwise 0.
     func print(asJSON: Bool) throws -> ExitStatus {
         let errors = findings.filter(\.isError).count
         if asJSON {

@@ -20,7 +20,8 @@ extension String {
     private static let beginningsOfKeys = ["{", "[", "whsec_", "sk_", "souk_secret_", "souk_public_", "eyJ"]
     private static let longestName = 255
 
-    /// Whether this can be the path of a file. Keys, PEM and JSON cannot, unless there is such a file.
+    /// Whether this can be the path of a file. A string that looks like a key, PEM or JSON can only be the path of a
+    /// file that exists.
     var isPlausiblePath: Bool {
         if !isEmpty, FileManager.default.fileExists(atPath: self) { return true }
         return !contains(where: \.isNewline) && !contains("-----BEGIN")

@@ -11,7 +11,7 @@ import Primitives
 
 /// Writes files that were named on the command line.
 enum OutputFile {
-    /// Writes `bytes` to `path`, readable by others. `-` is standard output, which must not be a terminal then.
+    /// Writes `bytes` to `path`, readable by others. `-` is standard output, which must not be a terminal.
     ///
     /// Throws `UsageError` for a terminal, and for a file that exists when `overwriting` is false; otherwise the errors of
     /// `replace`.
@@ -29,16 +29,16 @@ enum OutputFile {
     }
 
     /// Writes `text` to `path`. A file is replaced atomically; a device or a pipe, such as `/dev/stdout`, is written
-    /// to. A symbolic link is kept, and its target is written. Only the owner may read the file. If it is `isPublic`,
-    /// an existing file keeps its permissions, and a new one gets those of the process's umask.
+    /// to. A symbolic link is kept, and its target is written. Only the owner may read the file, unless `isPublic` is
+    /// true. Then an existing file keeps its permissions, and a new one gets those of the process's umask.
     ///
     /// Throws `OutputFailure` with the path and the system's reason.
     static func replace(_ path: String, with text: String, isPublic: Bool = false) throws(OutputFailure) {
         try replace(path, with: Array(text.utf8), isPublic: isPublic)
     }
 
-    /// Writes `bytes` as the other function writes text. A file with the temporary name is removed first: a killed
-    /// process with the same number left it.
+    /// Writes `bytes` as the other function writes text. First removes a file with the temporary name, which a killed
+    /// process with the same process id left behind.
     static func replace(_ path: String, with bytes: [UInt8], isPublic: Bool = false) throws(OutputFailure) {
         guard isRegular(path) ?? true else { return try append(bytes, to: path, O_WRONLY | O_CLOEXEC) }
         let file =

@@ -18,7 +18,7 @@ import Primitives
 final class StopSignal: Sendable {
     private let requests = Broadcast<Void>(replaysLast: true)
 
-    /// Throws `Failure` when the process can open no pipe. A process has one instance at most.
+    /// Throws `Failure` when the process cannot open a pipe. A process has one instance at most.
     init(alsoAtEndOfInput: Bool = false) throws {
         let reading = try SignalPipe.open()
         Thread.detachNewThread { [requests] in

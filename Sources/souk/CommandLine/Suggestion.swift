@@ -15,8 +15,9 @@ enum Suggestion {
         return "Did you mean \(list)?"
     }
 
-    /// Returns the similar candidates with the smallest edit distance. Similar candidates differ in at most a third of
-    /// the letters, or in one letter, but not in all; or begin with the typed text, if it has three letters or more.
+    /// Returns the similar candidates with the smallest edit distance. A candidate is similar if at most a third of the
+    /// letters differ, or one letter, but not all letters. It is also similar if it begins with the typed text and this
+    /// has at least three letters.
     static func nearest(to typed: String, among candidates: [String]) -> [String] {
         let distances = candidates.compactMap { candidate -> (name: String, distance: Int)? in
             let distance = distance(from: typed, to: candidate)

@@ -41,7 +41,7 @@ struct TerminalText: Sendable, ExpressibleByStringInterpolation {
     /// The text without the user info of URLs. For JSON, use `JSONValue.withoutUserInfo`.
     var withoutUserInfo: TerminalText { changed(\.withoutUserInfo) }
 
-    /// Returns the text after `change`, which may remove characters and must add none.
+    /// Returns the text after `change`, which may remove characters but must not add any.
     func changed(_ change: (String) -> String) -> TerminalText { TerminalText(escapedText: change(escapedText)) }
 
     static func + (left: TerminalText, right: TerminalText) -> TerminalText {

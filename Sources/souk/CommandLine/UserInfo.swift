@@ -19,10 +19,10 @@ extension String {
 }
 
 extension JSONValue {
-    /// The value with `String.withoutUserInfo` of every string in it.
+    /// The value with `String.withoutUserInfo` applied to every string in it.
     var withoutUserInfo: JSONValue { changed(\.withoutUserInfo) }
 
-    /// The value with `String.withoutSecretsOfURLs` of every string in it.
+    /// The value with `String.withoutSecretsOfURLs` applied to every string in it.
     var withoutSecretsOfURLs: JSONValue { changed(\.withoutSecretsOfURLs) }
 
     private func changed(_ change: (String) -> String) -> JSONValue {

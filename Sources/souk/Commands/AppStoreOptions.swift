@@ -12,7 +12,7 @@ struct AppStoreOptions: Sendable {
             name: "app-store-key", value: "FILE", help: "the private key of the App Store Server API (.p8)"),
         .init(name: "key-id", value: "K", help: "the key's id, unless the file is called AuthKey_K.p8"),
         .init(name: "issuer-id", value: "I", help: "the issuer's id in App Store Connect"),
-        .init(name: "app-store-url", value: "U", help: "another server than Apple's, such as a simulator"),
+        .init(name: "app-store-url", value: "U", help: "the server to use instead of Apple's, such as a simulator"),
     ]
 
     private let key: SigningKey
@@ -20,7 +20,8 @@ struct AppStoreOptions: Sendable {
     private let issuerID: String
     private let url: String?
 
-    /// Returns `nil` when no key is given. Throws `UsageError` when part of the key's options is missing.
+    /// Returns `nil` when no key is given. Throws `UsageError` when an option for the key is missing, or is given
+    /// without the key.
     init?(_ arguments: Arguments) throws {
         guard let path = arguments.text("app-store-key") else {
             for name in ["key-id", "issuer-id", "app-store-url"] where arguments.text(name) != nil {
@@ -39,7 +40,7 @@ struct AppStoreOptions: Sendable {
         url = arguments.text("app-store-url")
     }
 
-    /// A client with a short timeout, for a server that answers a request only after the client's answer.
+    /// A client with a short timeout, for a server whose own callers wait for the response of the App Store.
     func shortTimeoutClient(for bundle: BundleID, in environment: StoreEnvironment) -> AppStoreServerAPIClient {
         client(
             for: bundle, in: environment, backoff: Backoff(attempts: 2, maximum: .seconds(2)), timeout: .seconds(5))

@@ -11,7 +11,7 @@ enum BackupCommands {
         details: """
             FILE is the ledger at one instant: checked, durable and readable only by its owner when the command
             ends. It must not exist yet. It holds customers' data and the digests of API keys: protect it like the
-            ledger. It still contains customers who are erased later, and nothing of those erased before.
+            ledger. Customers who were erased before are not in it; customers who are erased later stay in it.
             """
     ) { arguments in
         guard arguments.operands[0] != "-" else {
@@ -42,13 +42,14 @@ enum BackupCommands {
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
-            FILE and its schema version are checked first. Refused while a server has the ledger open. The
-            ledger is replaced at one instant and stays beside the new one, under the name that is printed.
+            First checks FILE and its schema version. Fails while a server has the ledger open. The ledger is
+            replaced atomically, and stays beside the new one under the name that is printed.
 
             The replaced ledger shows which keys were created or revoked since the backup, and which customers were erased:
             the keys are kept, and the customers are erased again. The command prints these changes. If there is no
-            such ledger, or if it is damaged, new or older than the backup, the backup may bring back revoked keys and
-            erased customers: --accept-revived is needed. A file that is no SQLite database is never replaced: move it away first.
+            ledger to replace, or if it is damaged, new or older than the backup, the backup may bring back revoked keys
+            and erased customers. Then --accept-revived is needed. A file that is not a SQLite database is never
+            replaced: move it away first.
             All other changes since the backup are missing: fetch them from the App Store with souk sync.
             The replaced ledger still contains customers who are erased later: delete it when you no longer need it.
             """
@@ -89,12 +90,13 @@ enum BackupCommands {
         for (name, value) in restored.members { members[name] = value }
         let later: TerminalText =
             hadLedger
-            ? "; the former ledger is \(former), without later erasures: delete it when you no longer need it" : ""
+            ? "; the former ledger is \(former), and keeps customers who are erased later: delete it when you no longer need it"
+            : ""
         try report(arguments, members, "\(ledger.path) was restored from \(source)\(later)\n\(restored.sentence)")
         return .success
     }
 
-    /// The error codes of reading a damaged ledger.
+    /// The error codes with which the reading of a damaged ledger can fail.
     private static let damaged: Set<SQLError.Code> = [.corrupt, .notADatabase, .unexpectedValue]
 
     private static func isAboutDamage(_ error: any Error) -> Bool {
@@ -116,8 +118,8 @@ enum BackupCommands {
         """
 
     /// Returns the reason why changes of keys and customers since a backup are unknown; `nil` if they can be read.
-    /// Throws `UsageError` for a ledger that needs another program first, and for a file that is no ledger, because a
-    /// restore would rename it.
+    /// Throws `UsageError` for a ledger that cannot be opened or has another schema, and for a file that is no ledger,
+    /// because a restore would rename it.
     private static func obstacle(to ledger: LedgerFile) throws -> String? {
         guard ledger.exists else { return "There is no ledger \(ledger.path)." }
         do {

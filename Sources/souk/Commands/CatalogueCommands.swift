@@ -27,11 +27,11 @@ enum CatalogueCommands {
     static let encrypt = Command(
         words: ["catalog", "encrypt"], summary: "Encrypt a product list for an app", operands: ["FILE|-"],
         options: ProductListKey.options + [
-            .init(name: "out", value: "FILE", help: "the output file; standard output without it, or with -"),
+            .init(name: "out", value: "FILE", help: "the output file; without it, or if it is -, standard output"),
             .init(name: "force", help: "replace the file if it exists"),
         ],
         details: """
-            A list that has errors is not encrypted. The app reads it with the same key:
+            A list that has errors is not encrypted. The app decrypts the list with the same key:
             openssl rand -hex 32 > list.key
             souk catalog encrypt products.json --key-file list.key --out products.souklist
             souk catalog lint products.souklist --key-file list.key
@@ -64,8 +64,8 @@ enum CatalogueCommands {
     /// The finding for a catalogue or a product list without a product.
     static let sellsNothing = "the file has no products; add one"
 
-    /// Returns the catalogue of a file. Throws `UsageError` with the file and the place for a malformed one, or one without
-    /// products.
+    /// Returns the catalogue of a file. Throws `UsageError` for a malformed file, with the place of the error, and for
+    /// a file without products.
     static func catalogue(in file: String) throws -> Catalogue {
         do {
             let catalogue = try Catalogue(parsing: try InputFile.read(file), file: file)

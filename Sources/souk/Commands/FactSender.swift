@@ -8,14 +8,15 @@ import StoreModel
 struct FactSender: Sendable {
     enum Outcome: Sendable {
         case done(JSONValue)
-        /// The server rejected it. Sending it again does not help.
+        /// The server rejected the fact. Sending it again does not help.
         case rejected(code: String, detail: String)
     }
 
     static let options: [Command.Option] = [
         .init(name: "url", value: "SERVER", help: "the URL of the entitlement server"),
         .init(name: "key-file", value: "F", help: "the file that holds the app's secret key"),
-        .init(name: "environment", value: "E", help: "production, sandbox or xcode (the server's first)"),
+        .init(
+            name: "environment", value: "E", help: "production, sandbox or xcode (the first environment of the server)"),
     ]
 
     private let client: ServiceClient
@@ -88,7 +89,7 @@ struct FactSender: Sendable {
     }
 }
 
-/// The numbers of facts, by the code of those that were not accepted. Kept in a state file between runs.
+/// The number of accepted facts, and the numbers of rejected facts by code. Kept in a state file between runs.
 struct FactReport: Codable, Sendable {
     struct Rejection: Codable, Sendable {
         var count = 0
@@ -173,8 +174,8 @@ protocol ResumableState: Codable {
 struct StateFile<State: ResumableState> {
     let path: String
 
-    /// Returns `nil` when there is no file. Throws `UsageError` for a file that this command did not write. It may be the
-    /// user's own, so the message does not advise to remove it.
+    /// Returns `nil` when there is no file. Throws `UsageError` for a file that this command did not write. A file in
+    /// another format may be the user's own, so its message does not advise to remove it.
     func read() throws -> State? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         let bytes = try InputFile.read(path)

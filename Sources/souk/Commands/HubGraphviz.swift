@@ -92,7 +92,7 @@ enum Graphviz {
 
     /// Ends a child that is still running.
     private final class Child: @unchecked Sendable {
-        // Sendable: the process is configured and started before; `isRunning` is thread-safe.
+        // Sendable: the process is started before it is shared, and `isRunning` is thread-safe.
         private let process: Process
         init(_ process: Process) { self.process = process }
         func kill() { if process.isRunning { Foundation.kill(process.processIdentifier, SIGKILL) } }

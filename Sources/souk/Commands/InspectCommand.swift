@@ -18,9 +18,9 @@ enum InspectCommand {
             .stopWithParent,
         ],
         details: """
-            The first line of standard output is one JSON object: the server's URL and the page's address. This process sends the
-            requests that are written on the page, and records them in the file; for a HAR, or without --records, in
-            memory. Records of other processes appear on the page. Stops on SIGTERM and SIGINT.
+            The first line of standard output is one JSON object: the server's URL and the page's address. This process
+            sends the requests that are written on the page. It records them in the file, or in memory if the file is a
+            HAR or --records is missing. Records of other processes appear on the page. Stops on SIGTERM and SIGINT.
             """
     ) { arguments in
         let stop = try StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
@@ -109,8 +109,8 @@ final class InspectorService: Sendable {
     /// The first line that a command with an inspector prints.
     var announcement: JSONValue { ["listening": .string(listener.url), "inspector": .string(address)] }
 
-    /// Prints the page's address again on standard error, because other output has scrolled the announcement out of
-    /// sight.
+    /// Prints the page's address again on standard error, because other output may have scrolled the announcement out
+    /// of sight.
     func repeatAddress() { Terminal.note("The inspector was at \(address)") }
 
     func close() async {

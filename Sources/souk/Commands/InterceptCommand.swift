@@ -15,7 +15,7 @@ enum InterceptCommand {
                 help: "the address for requests of programs; port 0 lets the system choose"),
             .init(
                 name: "upstream", value: "URL",
-                help: "the server that gets the requests; its path is put before theirs"),
+                help: "the server that gets the requests; the path of this URL is put before the path of each request"),
             .init(
                 name: "florets", value: "FILE", help: "a JSON file of florets; without it, traffic passes unchanged"),
             .init(
@@ -35,10 +35,10 @@ enum InterceptCommand {
         ],
         details: """
             The first line of standard output is one JSON object: the proxy's URL, and the address of the inspector.
-            Stops on SIGTERM and SIGINT. Bodies that exceed --body-memory are passed on completely, uploads through temporary
-            files, and recorded as truncated. HTTP/1.1 on both sides; a WebSocket's handshake is refused with 501, other
-            upgrades are removed. Secrets are removed from records, never from the traffic. The file of florets
-            is described in Documentation/Formats.md.
+            Stops on SIGTERM and SIGINT. Bodies that exceed --body-memory are passed on completely, and truncated in the
+            records; uploads go through temporary files. Both sides use HTTP/1.1: a WebSocket's handshake is refused with
+            501, other upgrades are removed. Secrets are removed from records, never from the traffic. The file of
+            florets is described in Documentation/Formats.md.
             """
     ) { arguments in
         var listening = try Self.address(try arguments.required("listen"))
@@ -90,8 +90,8 @@ enum InterceptCommand {
         return .success
     }
 
-    /// Throws `UsageError` for an invalid upstream, or one that is this proxy under any name: requests would loop until no
-    /// descriptor is left.
+    /// Throws `UsageError` for an invalid upstream, and for an upstream that is this proxy, under any name. Requests
+    /// would loop until no descriptor is left.
     private static func checkUpstream(
         _ upstream: String, isNot host: String, port: Int?, over transport: any HTTPTransport
     ) throws {
@@ -104,7 +104,8 @@ enum InterceptCommand {
         guard port == url.port ?? (url.scheme?.lowercased() == "https" ? 443 : 80) else { return }
         let target = HostAddresses(of: name.trimmingCharacters(in: ["[", "]"]))
         guard !target.reach(listenerAt: HostAddresses(of: host)) else {
-            throw UsageError("--upstream is where this proxy listens itself; name the server behind it")
+            throw UsageError(
+                "--upstream is the address where this proxy listens itself; name the server behind the proxy")
         }
     }
 

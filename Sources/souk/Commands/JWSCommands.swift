@@ -10,9 +10,9 @@ enum JWSCommands {
         operands: ["FILE|-"],
         options: options,
         details: """
-            Prints the payload as it was signed. Renewal infos and realtime requests have no bundle id. A JWS of StoreKit Testing
-            in Xcode needs --environment xcode and, as --root, the certificate that signed it. Exit 1 when the
-            JWS is not valid: with --json as {"error":{"code","reason","retryable"}}.
+            Prints the payload as it was signed. Renewal infos and realtime requests have no bundle id. A JWS of StoreKit
+            Testing in Xcode needs --environment xcode and, as --root, the certificate that signed it. Exit 1 when the
+            JWS is not valid; then --json prints {"error":{"code","reason","retryable"}}.
             """
     ) { arguments in
         let kind = try kind(named: try arguments.required("type"))

@@ -9,7 +9,7 @@ import StoreModel
 enum KeysCommands {
     private static let json = Command.Option(name: "json", help: "print one JSON value")
     private static let bundle = Command.Option(
-        name: "bundle-id", value: "B", help: "the app; list shows all apps without it")
+        name: "bundle-id", value: "B", help: "the app; without it, the keys of all apps")
 
     static let create = Command(
         words: ["keys", "create"], summary: "Create an API key, or a key that signs answers",
@@ -113,7 +113,7 @@ enum KeysCommands {
         }
     }
 
-    /// Runs `output`. If the key cannot be printed, removes its file and throws: no key was created.
+    /// Runs `output`. If it throws, removes the file of the key and throws too, so that no key is created.
     private static func keeping(_ file: String?, _ output: () throws -> Void) throws {
         do {
             try output()

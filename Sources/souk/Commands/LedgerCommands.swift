@@ -15,8 +15,8 @@ enum LedgerCommands {
         details: """
             SQLite leaves copies of rows in free space, where the name of an erased customer can remain. souk serve rewrites
             a ledger of up to 256 MiB after an erasure. Run this command for a larger one, at a quiet time: writes
-            wait for about a second for each 100 MB, and get status 503 after 5 seconds. Needs the same disk space
-            again while it runs. A server may be running.
+            wait for about a second for each 100 MB, and get status 503 after 5 seconds. While it runs, it needs free disk
+            space of the size of the ledger. A server may be running.
             """
     ) { arguments in
         let ledger = try LedgerFile(arguments)

@@ -36,7 +36,7 @@ struct LedgerFile: Sendable {
 
     var exists: Bool { FileManager.default.fileExists(atPath: path) }
 
-    /// Throws `UsageError` when the file is missing and its log is not: a new ledger there would destroy the log.
+    /// Throws `UsageError` when the file is missing but its write-ahead log exists: a new ledger would destroy the log.
     func requireNoLogAlone() throws {
         let log = try? FileManager.default.attributesOfItem(atPath: resolvedPath + "-wal")[.size] as? Int
         guard !exists, let log, log > 0 else { return }

@@ -58,8 +58,8 @@ enum LedgerLocation: Sendable {
         try self.init(
             naming: arguments.text("database") ?? "sqlite:souk.sqlite", allowsPassword: typed.text("database") == nil)
         let level = arguments.text(Self.isolation.name)
-        let sharedOnly = [Self.isolation.name, Self.preparedStatements.name, Self.standbyLag.name, "former-features"]
-        for name in sharedOnly where arguments.text(name) != nil {
+        let postgresOnly = [Self.isolation.name, Self.preparedStatements.name, Self.standbyLag.name, "former-features"]
+        for name in postgresOnly where arguments.text(name) != nil {
             guard case .postgres = self else {
                 throw UsageError("--\(name) is for PostgreSQL; --database names a SQLite file")
             }
@@ -127,7 +127,8 @@ enum LedgerLocation: Sendable {
         }
     }
 
-    /// Returns the migrations of the ledger. Throws `UsageError` when it cannot be read or is no ledger.
+    /// Returns the applied and the pending migrations of the ledger. Throws `UsageError` when it cannot be read or is
+    /// no ledger.
     func schema() throws -> SQLSchemaStatus {
         switch self {
         case .file(let file):

@@ -31,7 +31,7 @@ enum MigrateCommands {
         words: ["migrate", "apply"], summary: "Apply the pending migrations of a ledger's schema",
         options: [LedgerLocation.option, json],
         details:
-            "Each step is one transaction. Refused while a server has the SQLite file open. A server does the same at its start."
+            "Each step is one transaction. Fails while a server has the SQLite file open. A server applies them when it starts."
     ) { arguments in
         let ledger = try LedgerLocation(arguments)
         let database = try ledger.open(exclusively: true)
@@ -50,9 +50,9 @@ enum MigrateCommands {
         words: ["migrate", "verify"], summary: "Check a ledger's integrity and schema version",
         options: [LedgerLocation.option, json],
         details: """
-            In a SQLite file: finds damaged pages and violated foreign keys. In both: finds migrations that are missing or
-            were changed, and tables and indexes changed by hand. PostgreSQL checks its rows itself; the role must be
-            allowed to create schemas. Changes nothing; a server may be running.
+            Finds migrations that are missing or were changed, and tables and indexes that were changed by hand. In a
+            SQLite file, also finds damaged pages and violated foreign keys. PostgreSQL checks its rows itself; its role
+            must be allowed to create schemas. Changes nothing; a server may be running.
             """
     ) { arguments in
         let ledger = try LedgerLocation(arguments)
@@ -79,11 +79,11 @@ enum MigrateCommands {
             json,
         ],
         details: """
-            Compares row by row and writes what differs, so it can be interrupted and run again. While a server has the
-            ledger, it copies and exits with 2: stop the server and run it again, which copies only the changes since.
-            Then both ledgers are replayed and must be equal; after that the SQLite file is marked as moved, and souk serve
-            refuses it. Event ids, webhook cursors and idempotency keys are kept. The password comes from
-            the file that PGPASSFILE names, or from PGPASSWORD.
+            Compares row by row and writes the rows that differ, so it can be interrupted and run again. If a server has
+            the ledger open, the command copies it and exits with 2: stop the server and run the command again, which
+            copies only the changes since. Then it replays both ledgers, which must be equal, and marks the SQLite file
+            as moved: souk serve refuses it from then on. Event ids, webhook cursors and idempotency keys are kept. The
+            password comes from the file that PGPASSFILE names, or from PGPASSWORD.
             """
     ) { arguments in
         let from = try LedgerFile(naming: arguments.text("from") ?? "sqlite:souk.sqlite", called: "--from")
@@ -134,7 +134,7 @@ enum MigrateCommands {
         return .success
     }
 
-    /// Opens the ledger, exclusively if no server has it.
+    /// Opens the ledger, exclusively if no server has it open.
     private static func open(_ file: LedgerFile) throws -> (SQLiteDatabase, isServed: Bool) {
         do {
             var configuration = SQLiteDatabase.Configuration()

@@ -22,7 +22,7 @@ enum PolicyCommands {
         return try LintReport(files: files.count, findings: findings).print(asJSON: arguments.has("json"))
     }
 
-    /// Returns the findings in the order of the files and, within each, of their discovery.
+    /// Returns the findings in the order of the files. Those of one file are in the order of their discovery.
     private static func findings(in files: [PolicyFile], isPartialSet: Bool) -> [LintReport.Finding] {
         let readable = files.indices.compactMap { index in
             (try? files[index].content.get()).map { (index: index, policy: $0) }

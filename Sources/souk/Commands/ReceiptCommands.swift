@@ -9,10 +9,10 @@ enum ReceiptCommands {
         words: ["receipt", "verify"], summary: "Verify an app receipt and print its content", operands: ["FILE|-"],
         options: options,
         details: """
-            The file is the receipt itself or its base64, with or without line breaks. Without --environment receipts of
+            The file is the receipt itself or its base64, with or without line breaks. Without --environment, receipts of
             production and of the sandbox are accepted; those of Xcode need --environment xcode and, as --root, the
-            certificate that signed them. The certificates are checked at the time of the receipt. Exit 1 when
-            the receipt is not valid: with --json as {"error":{"code","reason","retryable"}}.
+            certificate that signed them. The certificates are checked at the time of the receipt. Exit 1 when the
+            receipt is not valid; then --json prints {"error":{"code","reason","retryable"}}.
             """
     ) { arguments in
         let isJSON = arguments.has("json")

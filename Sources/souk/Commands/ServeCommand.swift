@@ -15,12 +15,13 @@ enum ServeCommand {
         words: ["serve"], summary: "Run the entitlement server",
         options: ServeOptions.all + [ServeOptions.config, .stopWithParent],
         details: """
-            The first line of standard output is one JSON object: its URL and, for each app that is new to the
-            database, a public key and the file that holds its secret key. Standard error has the log, one JSON object per line.
-            On SIGTERM or SIGINT it finishes the requests in progress and stops; a second signal ends it at once.
+            The first line of standard output is one JSON object: the server's URL and, for each app that is new to the
+            database, a public key and the file that holds its secret key. Standard error has the log, one JSON object
+            per line. On SIGTERM or SIGINT the server finishes the requests in progress and stops; a second signal ends
+            it at once.
 
-            Each option can be an environment variable (--tls-key is SOUK_TLS_KEY) or a member of the file (tlsKey)
-            instead; a flag overrides the environment, which overrides the file. The file has more settings:
+            Each option can be an environment variable (--tls-key is SOUK_TLS_KEY) or a member of the --config file
+            (tlsKey) instead; a flag overrides the environment, which overrides the file. The file has more settings:
             Documentation/Configuration.md.
             """
     ) { typed in

@@ -60,7 +60,7 @@ enum SignedDataOptions {
         }
     }
 
-    /// Returns a checker that sends OCSP requests, if `arguments` ask for one.
+    /// Returns a checker that sends OCSP requests; `nil` without `--online`.
     static func revocation(from arguments: Arguments) -> RevocationChecker? {
         guard arguments.has("online") else { return nil }
         let transport = CurlTransport.platformDefault()

@@ -53,8 +53,8 @@ enum SigningCommands {
         return .success
     }
 
-    /// Replaces `--simulator` by the options in the first line of a simulator. Throws `UsageError` for another file, and
-    /// together with other options.
+    /// Replaces `--simulator` by the options in the first line of a simulator. Throws `UsageError` for another file,
+    /// and if one of these options is given too.
     private static func withSimulator(_ arguments: Arguments) throws -> Arguments {
         guard let file = arguments.text("simulator") else { return arguments }
         try refuse(["key", "key-id", "issuer-id", "bundle-id"], of: arguments, because: "--simulator has it")
@@ -94,7 +94,7 @@ enum SigningCommands {
             .init(name: "product", value: "P", help: "the subscription"),
             .init(
                 name: "transaction-id", value: "T",
-                help: "any transaction of the customer; needed for --intro-eligibility, better with version 2"),
+                help: "any transaction of the customer; needed for --intro-eligibility, recommended for version 2"),
             .init(name: "account-token", value: "UUID", help: "version 1: the payment's appAccountToken"),
             .init(
                 name: "application-username", value: "TEXT",
@@ -239,7 +239,7 @@ enum SigningCommands {
         return String(parts[1].dropLast(3))
     }
 
-    /// Turns errors of signing into `UsageError`, because they are errors of the command line.
+    /// Turns `claimInvalid` into `UsageError`, because the invalid value comes from the command line.
     private static func signing<Result>(_ body: () throws(SignedDataError) -> Result) throws -> Result {
         do { return try body() } catch  where error.code == .claimInvalid { throw UsageError(error.reason) }
     }

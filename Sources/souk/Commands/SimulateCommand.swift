@@ -24,7 +24,9 @@ enum SimulateCommand {
             .init(
                 name: "time-rate", value: "R",
                 help: "the speed of virtual time: \(TimeRate.names.joined(separator: ", "))"),
-            .init(name: "seed", value: "N", help: "make a new store's numbers repeatable"),
+            .init(
+                name: "seed", value: "N",
+                help: "a number from which a new store derives its ids, so that they are repeatable"),
             .init(name: "content", value: "DIR", help: "serve the files of this folder below /content/"),
             .init(
                 name: "notifications-url", value: "U",
@@ -32,9 +34,9 @@ enum SimulateCommand {
             .stopWithParent,
         ],
         details: """
-            The first line of standard output is one JSON object: its URL, its root certificate and its keys.
-            Stops on SIGTERM and SIGINT. souk store controls it; /openapi.yaml describes its API. Requests that
-            name another host, or come from a web page of another site, are refused.
+            The first line of standard output is one JSON object: the simulator's URL, root certificate and keys. Stops on
+            SIGTERM and SIGINT. souk store controls the simulator; /openapi.yaml describes its API. Requests that name
+            another host, or come from a web page of another site, are refused.
             """
     ) { arguments in
         let catalogue = try CatalogueCommands.catalogue(in: try arguments.required("catalog"))

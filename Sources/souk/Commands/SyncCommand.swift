@@ -6,11 +6,11 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// `souk sync`: fetches what an entitlement server missed from the App Store: notifications, and the purchases of
+/// `souk sync`: fetches from the App Store what an entitlement server missed: notifications, and the purchases of
 /// single customers.
 enum SyncCommand {
     static let command = Command(
-        words: ["sync"], summary: "Send what an entitlement server missed from the App Store",
+        words: ["sync"], summary: "Send an entitlement server the App Store data that it missed",
         options: FactSender.options + [.init(name: "bundle-id", value: "B", help: "the app")]
             + AppStoreOptions.options + [
                 .init(
@@ -84,7 +84,7 @@ struct StoreSync: Sendable {
     /// The progress of fetching notifications.
     struct Progress: ResumableState, Sendable {
         var since: Date
-        /// The end of the span of a run in progress.
+        /// The end of the time range of an unfinished run; `nil` after the run.
         var until: Date?
         var page: String?
         var report = FactReport()
@@ -96,7 +96,7 @@ struct StoreSync: Sendable {
     private static let overlap: TimeInterval = 3600
     private static let longest: TimeInterval = 179 * 86400
 
-    /// Sends the notifications of a span of time to the server, delivered or not.
+    /// Sends the notifications of a time range to the server, also those that the App Store has delivered.
     func notifications(
         since: Date?, until: Date?, remembering file: StateFile<Progress>
     ) async throws -> FactReport {

@@ -17,7 +17,7 @@ enum WaitCommand {
             souk simulate --catalog F.storekit > store.json &
             store=$(souk wait store.json)
             A service answers when a request to it gets a response with any status except 503. Certificates
-            are not checked. Exit 1 after the timeout. A name, a password and a query in URL are sent, and not printed.
+            are not checked. Exit 1 after the timeout. A name, a password and a query in URL are sent, but not printed.
             """
     ) { arguments in
         let limit = try timeout(arguments.text("timeout") ?? "30s")

@@ -18,8 +18,8 @@ final class ChildProcess: Sendable {
     private let process: RunningProcess
 
     /// Starts `souk` with `arguments` and waits for its first line, for `timeout` at most.
-    ///
-    /// Throws `Failure` with the last line of the child's log when it ends before that line.
+    /// Throws `Failure` with the last line of the child's log when the child ends before it prints that line, or after
+    /// `timeout`.
     static func start(
         _ arguments: [String], named name: String, log: String, timeout: Duration = .seconds(20)
     ) async throws -> ChildProcess {
@@ -50,7 +50,7 @@ final class ChildProcess: Sendable {
     /// Kills the process, as a power failure would; returns when it has ended.
     func kill() async { await process.end(SIGKILL) }
 
-    /// Requests the process to stop and waits. Kills it after five seconds.
+    /// Sends SIGTERM to the process and waits for its end. Kills it after five seconds.
     func stop() async {
         await withTaskGroup(of: Void.self) { group in
             group.addTask { await self.process.end(SIGTERM) }

@@ -16,9 +16,9 @@ enum DemoCommand {
             .init(name: "inspect", help: "show the apps' requests and messages in a browser, until Ctrl-C"),
         ],
         details: """
-            Starts an App Store simulator and an entitlement server as two processes and acts as an app would: it buys,
-            fetches content, lets time pass, kills the server, presents forged data, restores on a second device, and checks each.
-            Exit 0 only if every check held.
+            Starts an App Store simulator and an entitlement server as two processes, and acts as an app would. It buys,
+            fetches content, lets time pass, kills the server, presents forged data and restores on a second device. It
+            checks the result of each step. Exit 0 only if every check held.
             """
     ) { arguments in
         let named = arguments.text("data")
@@ -134,7 +134,7 @@ enum DemoCommand {
             .joined(separator: "\n")
     }
 
-    /// Leaves both processes running until Ctrl-C. Throws `Failure` with the name of one that ends by itself.
+    /// Leaves both processes running until Ctrl-C. Throws `Failure` with the name of a process that ends by itself.
     private static func keep(
         _ world: DemoWorld, _ inspector: DemoInspector?, until stop: StopSignal, quiet: Bool
     ) async throws {

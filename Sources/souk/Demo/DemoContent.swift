@@ -19,7 +19,7 @@ struct DemoContent: Sendable {
     init(in folder: DataFolder) throws {
         self.folder = folder.file("content")
         let bytes = (0..<3_000_000).map { UInt8(truncatingIfNeeded: ($0 &* 2_654_435_761) >> 15) }
-        let archive = StoredArchive.of(bytes, named: Self.filter)
+        let archive = StoredArchive.archive(of: bytes, named: Self.filter)
         size = archive.count
         sha256 = Hex.encode(SHA256.hash(archive))
         filterDigest = SHA256.hash(bytes)
@@ -54,20 +54,23 @@ struct DemoContent: Sendable {
 /// A zip archive of one file that is not compressed.
 enum StoredArchive {
     /// Returns the archive: version 2.0, no flags, not compressed, with the date 1980-01-01.
-    static func of(_ content: [UInt8], named name: String) -> [UInt8] {
+    static func archive(of content: [UInt8], named name: String) -> [UInt8] {
         let common =
-            little(20, 2) + little(0, 6) + little(0x21, 2) + little(crc32(content), 4) + little(content.count, 4)
-            + little(content.count, 4) + little(name.utf8.count, 2) + little(0, 2)
-        let entry = little(0x0403_4b50, 4) + common + name.utf8 + content
+            littleEndian(20, 2) + littleEndian(0, 6) + littleEndian(0x21, 2) + littleEndian(crc32(content), 4)
+            + littleEndian(content.count, 4)
+            + littleEndian(content.count, 4) + littleEndian(name.utf8.count, 2) + littleEndian(0, 2)
+        let entry = littleEndian(0x0403_4b50, 4) + common + name.utf8 + content
         let directory =
-            little(0x0201_4b50, 4) + little(0x031e, 2) + common + little(0, 6) + little(0o100600 << 16, 4)
-            + little(0, 4)
+            littleEndian(0x0201_4b50, 4) + littleEndian(0x031e, 2) + common + littleEndian(0, 6)
+            + littleEndian(0o100600 << 16, 4)
+            + littleEndian(0, 4)
             + name.utf8
-        return entry + directory + little(0x0605_4b50, 4) + little(0, 4) + little(1, 2) + little(1, 2)
-            + little(directory.count, 4) + little(entry.count, 4) + little(0, 2)
+        return entry + directory + littleEndian(0x0605_4b50, 4) + littleEndian(0, 4) + littleEndian(1, 2)
+            + littleEndian(1, 2)
+            + littleEndian(directory.count, 4) + littleEndian(entry.count, 4) + littleEndian(0, 2)
     }
 
-    private static func little(_ value: Int, _ bytes: Int) -> [UInt8] {
+    private static func littleEndian(_ value: Int, _ bytes: Int) -> [UInt8] {
         (0..<bytes).map { UInt8(value >> ($0 * 8) & 255) }
     }
 

@@ -9,7 +9,7 @@ import StoreModel
 import ZipExtraction
 
 /// An app on a device, composed as in a real app: a store, a purchase client over three plugins, a hub, and a screen
-/// that depends on none of them.
+/// that uses only messages.
 final class DemoDevice: Sendable {
     struct Context: Sendable {
         var storeURL: String
@@ -107,13 +107,14 @@ final class DemoDevice: Sendable {
             "store.purchase", ["productID": .string(product.rawValue)], answeredBy: "store.purchaseResult")
     }
 
-    /// Fetches the content of a product through the hub. `each` receives the payload of every `store.contentProgress`.
-    func fetchContent(of product: ProductID, _ each: (JSONObject) -> Void) async throws {
+    /// Fetches the content of a product through the hub. `onProgress` receives the payload of every
+    /// `store.contentProgress`.
+    func fetchContent(of product: ProductID, onProgress: (JSONObject) -> Void) async throws {
         let answers = try screen.answers(
             to: "store.fetchContent", ["productID": .string(product.rawValue)], as: "store.contentProgress")
         for await answer in answers {
             let progress = try answer.payload()
-            each(progress)
+            onProgress(progress)
             if progress["isComplete"] == true { return }
         }
         throw DemoFault("the hub stopped before the content was fetched")

@@ -7,7 +7,7 @@ struct DemoProducts: Sendable {
     let catalogue: Catalogue
     /// The path of the catalogue.
     let file: String
-    /// The features of each product; without a file each product gives one feature of its own name.
+    /// The features of each product; without a file, each product gives one feature, whose name is the product's id.
     let features: FeatureMap
     let featureFile: String?
 
@@ -32,7 +32,7 @@ struct DemoProducts: Sendable {
         catalogue = try CatalogueCommands.catalogue(in: file)
     }
 
-    /// The first feature of an item; its own name if the map has none.
+    /// The first feature of an item; the item's id if the map has none.
     func feature(of item: CatalogueItem) -> String {
         features.features(of: item.id, kind: item.kind).first ?? item.id.rawValue
     }

@@ -215,7 +215,7 @@ struct DemoScenario {
         let name = world.demoProducts.feature(of: item)
         let isActive = try await world.customerAnswer().features.contains { $0.name == name && $0.isActive }
         guard isActive == expected else {
-            throw DemoFault("the server says \(name) is \(isActive ? "active" : "not active")")
+            throw DemoFault("in the server's answer, \(name) is \(isActive ? "active" : "not active")")
         }
         _ = try await eventually("the app sees \(name) \(expected ? "active" : "not active")") {
             let features = try await phone.client.getPaidFeatures()
@@ -303,7 +303,7 @@ struct DemoScenario {
             "killed while \(item.id) was bought; unfinished until its restart, then acknowledged and finished once"
     }
 
-    /// An item that can be bought again: not an owned non-consumable, nor an active subscription.
+    /// An item that the customer can buy: any item except an owned non-consumable. The subscription has expired before.
     private func somethingToBuy() async throws -> CatalogueItem {
         let owned = Set(
             try await world.customerAnswer().purchases.filter { $0.kind == .nonConsumable }.map(\.productID))

@@ -12,7 +12,7 @@ struct DemoFault: Error {
     init(_ sentence: String) { self.sentence = sentence }
 }
 
-/// A step for which the catalogue has no product.
+/// The reason why a step is skipped, such as a catalogue without a suitable product.
 struct DemoSkip: Error {
     let sentence: String
     init(_ sentence: String) { self.sentence = sentence }

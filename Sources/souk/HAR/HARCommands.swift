@@ -54,7 +54,7 @@ enum HARCommands {
         /// The number, counted from 1.
         let number: Int
         let entry: HAREntry
-        /// The record with its secrets, which are sent and compared, and never printed.
+        /// The record with its secrets, which are sent and compared, but never printed.
         let record: Record
     }
 

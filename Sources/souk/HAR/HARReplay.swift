@@ -21,11 +21,11 @@ enum HARReplay {
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
-            Requests can change data on their server. So without --to only requests to this machine are sent
-            (localhost, 127.0.0.0/8, ::1); a file with others is refused until --to names the server.
-            They are sent one by one, without redacted values and without Accept-Encoding. The comparison covers the status
-            and the part of the body that is in the file; JSON by its values. Exit 1 when an answer differs or is missing.
-            Secrets in the file are sent and not printed.
+            Requests can change data on their server. So without --to, only requests to this machine (localhost,
+            127.0.0.0/8, ::1) are sent, and a file with requests to other hosts is refused. Requests are sent one by one,
+            without redacted values and without Accept-Encoding. The comparison covers the status and the part of the
+            body that is in the file. JSON is compared by its values. Exit 1 when an answer differs or is missing.
+            Secrets in the file are sent, but not printed.
             """
     ) { arguments in
         let archive = try HARCommands.read(arguments.operands[0])

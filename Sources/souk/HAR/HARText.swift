@@ -4,8 +4,7 @@ import NetworkInterception
 import Primitives
 
 /// Recorded exchanges as text and as JSON.
-///
-/// Files of other programs contain secrets. They are not printed.
+/// Files of other programs can contain secrets, which are not printed.
 enum HARText {
     static let redaction = Redaction.standard
 
@@ -29,7 +28,7 @@ enum HARText {
         return .lines((table + [LintReport.count(rows.count, "request")]).joined(separator: "\n") + "\n")
     }
 
-    /// The request and the response as HTTP messages, with bodies that are text.
+    /// The request and the response as HTTP messages, with the bodies that are text.
     static func whole(_ row: HARCommands.Row) -> TerminalText {
         let record = redaction.redactedAsDecoded(row.record)
         let request = record.designatedRequest

@@ -16,7 +16,7 @@ struct Descriptors {
     /// The number of connections without `--max-connections`.
     static let usualConnections = 10_000
 
-    /// Returns the number of connections, and raises the soft limit of open files as far as they need it.
+    /// Returns the number of connections, and raises the soft limit of open files to the number that they need.
     ///
     /// - Parameters:
     ///   - requested: the value of `--max-connections`.
@@ -41,7 +41,7 @@ struct Descriptors {
         return granted
     }
 
-    /// With few files, half of them are for connections.
+    /// With a low limit of open files, half of the files are for connections.
     private static func connections(within limit: rlim_t) -> Int {
         let files = Int(clamping: limit)
         return max(files - others, files / 2)

@@ -19,7 +19,9 @@ enum ServeOptions {
             .init(name: "clock", value: "URL", help: "follow the virtual time of a simulator; needs --root"),
             .init(
                 name: "max-connections", value: "N",
-                help: "the limit of open connections; a further one closes the one idle for longest (10000)"),
+                help:
+                    "the limit of open connections; above it, the connection that was idle for longest is closed (10000)"
+            ),
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
             console, formerFeatures, LedgerLocation.standby, LedgerLocation.standbyLag,
@@ -31,7 +33,7 @@ enum ServeOptions {
 
     static let formerFeatures = Command.Option(
         name: "former-features", value: "WHAT",
-        help: "PostgreSQL: ignore or activate this server's features if later ones replaced them (ignore)")
+        help: "PostgreSQL: ignore or activate this server's features if later ones have replaced them (ignore)")
 
     /// Options of each app; the file may set them for one app.
     static let ofApp: [Command.Option] =
@@ -44,7 +46,7 @@ enum ServeOptions {
                 help: "transfer, transferIfInactive, keepWithOriginal or share (transfer)"),
             .init(
                 name: "customer-tokens", value: "WHETHER",
-                help: "required or optional with a public key (optional)"),
+                help: "whether requests with a public key need a customer token: required or optional (optional)"),
             ServiceOptions.rateLimit,
             ServiceOptions.customerRateLimit,
         ] + AppStoreOptions.options

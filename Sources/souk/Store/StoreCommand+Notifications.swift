@@ -45,7 +45,7 @@ extension StoreCommand {
         return report
     }
 
-    /// The notifications that have not arrived.
+    /// Returns the notifications that were sent, but have not arrived.
     private static func failedNotifications(_ client: StoreClient) async throws -> [StoreControlWire.Notification] {
         var failed: [StoreControlWire.Notification] = []
         var last = 0

@@ -18,7 +18,7 @@ extension StoreCommand {
             options: [
                 .init(
                     name: "storefront", value: "COUNTRY",
-                    help: "with the prices of this country, such as DEU; the catalogue's by default")
+                    help: "the country whose prices are shown, such as DEU (the catalogue's country)")
             ]
         ) { client, arguments in
             let path = StorePath("/products", query: [("storefront", arguments.text("storefront"))])
@@ -62,7 +62,7 @@ extension StoreCommand {
         action(
             "buy ACCOUNT PRODUCT", "Buy a product as an account",
             options: [
-                .init(name: "quantity", value: "N", help: "1 to 10 of a consumable"),
+                .init(name: "quantity", value: "N", help: "the quantity of a consumable, 1 to 10"),
                 .init(name: "offer", value: "ID", help: "use this offer of the product"),
                 .init(name: "offer-kind", value: "K", help: "the kind of the offer: promotional (default) or winBack"),
                 token, .init(name: "simulate-ask-to-buy", help: "this purchase waits for approval"),
@@ -139,7 +139,7 @@ extension StoreCommand {
 
     static let subscriptions: [Command] =
         [
-            ofSubscription("renew", "Renew the subscription now"), ofSubscription("cancel", "Turn off renewal"),
+            subscriptionAction("renew", "Renew the subscription now"), subscriptionAction("cancel", "Turn off renewal"),
             action(
                 "resume ACCOUNT PRODUCT", "Turn on renewal again",
                 options: [.init(name: "renews-to", value: "P", help: "the plan that it renews to")]
@@ -148,9 +148,9 @@ extension StoreCommand {
                     productID: try product(arguments.operands[1]), renewsTo: try arguments.identifier("renews-to"))
                 return try await client.askForTransaction(.post, "/accounts/\(arguments.operands[0])/resume", resume)
             },
-            ofSubscription("expire", "End the current period now"),
-            ofSubscription("fail-billing", "Let the payments fail from now on"),
-            ofSubscription("resolve-billing", "Let the payments succeed again"),
+            subscriptionAction("expire", "End the current period now"),
+            subscriptionAction("fail-billing", "Let the payments fail from now on"),
+            subscriptionAction("resolve-billing", "Let the payments succeed again"),
         ]
         + [(word: "agree", summary: "Agree to", agrees: true), ("decline", "Decline", false)].map { answer in
             action("price-consent \(answer.word) ACCOUNT PRODUCT", "\(answer.summary) a higher price") {
@@ -162,7 +162,7 @@ extension StoreCommand {
             }
         }
 
-    private static func ofSubscription(_ word: String, _ summary: String) -> Command {
+    private static func subscriptionAction(_ word: String, _ summary: String) -> Command {
         action("\(word) ACCOUNT PRODUCT", summary) { client, arguments in
             let body = StoreControlWire.OfProduct(productID: try product(arguments.operands[1]))
             return try await client.askForTransaction(.post, "/accounts/\(arguments.operands[0])/\(word)", body)
@@ -211,9 +211,10 @@ extension StoreCommand {
                     .post, "/transactions/\(arguments.operands[0])/request-refund",
                     StoreControlWire.RefundRequest(reason: reason))
             },
-            ofTransaction("decline-refund", "Decline a refund request"),
-            ofTransaction("reverse-refund", "Reverse a refund"), ofTransaction("revoke", "Revoke a transaction"),
-            ofTransaction("resolve", "Resolve an interrupted purchase"),
+            transactionAction("decline-refund", "Decline a refund request"),
+            transactionAction("reverse-refund", "Reverse a refund"),
+            transactionAction("revoke", "Revoke a transaction"),
+            transactionAction("resolve", "Resolve an interrupted purchase"),
             action("consumption TRANSACTION", "Show the consumption information of the app's server") {
                 client, arguments in
                 try await client.ask(
@@ -233,7 +234,7 @@ extension StoreCommand {
             }
         }
 
-    private static func ofTransaction(_ word: String, _ summary: String) -> Command {
+    private static func transactionAction(_ word: String, _ summary: String) -> Command {
         action("\(word) TRANSACTION", summary) { client, arguments in
             try await client.askForTransaction(.post, "/transactions/\(arguments.operands[0])/\(word)")
         }

@@ -87,7 +87,7 @@ enum StoreText {
             })
     }
 
-    /// - Parameter failed: the notifications that have not arrived.
+    /// - Parameter failed: the notifications that were sent, but have not arrived.
     static func line(
         _ deliveries: StoreControlWire.Deliveries, _ failed: [StoreControlWire.Notification]
     ) -> TerminalText {

@@ -31,7 +31,7 @@ extension StoreEndpoints {
         },
         on(
             .post, path + "/{notification}/resend", "resendNotification",
-            "Send a notification again, whatever its results",
+            "Send a notification again, even if it has arrived",
             refusals: [.notNow]
         ) { call in try await call.store.resendNotification(call.path["notification"]) },
     ]
