@@ -15,7 +15,7 @@ let package = Package(
             dependencies: [.product(name: module, package: "Souk")],
             swiftSettings: [.treatAllWarnings(as: .error), .enableUpcomingFeature("ExistentialAny")])
     } + [
-        // The plugins of InAppStore, compiled outside it: all API of the store that they use is public.
+        // The plugins of InAppStore, compiled outside it. This checks that they use only public API of the store.
         .target(
             name: "StorePlugins",
             dependencies: ["InAppStore", "PluginHub", "Primitives", "Purchases", "StoreKitAdapter", "StoreModel"].map {

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// An app of four plugins that only use the hub. `swift run` prints their messages. Souk runs the tests beside the code
-// as its target FourPluginsTests.
+// An app of four plugins that exchange only messages of the hub. `swift run` prints the messages. Souk runs the tests
+// beside the code as its target FourPluginsTests.
 let products = [
     "CurlTransport", "HTTPCore", "HTTPListener", "InAppStore", "PluginHub", "Primitives", "Purchases",
     "SandboxTestSupport",

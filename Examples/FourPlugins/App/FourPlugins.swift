@@ -5,9 +5,10 @@ enum FourPlugins {
     static let help = """
         usage: swift run FourPlugins [--mermaid]
 
-        An app of four plugins (a journey, a domain model, the network, a store) that only use the hub. It plays the
-        four sequence diagrams of the hub's version Alpha.9 and a purchase, and prints the messages: calls from the
-        hub's trace, and events as they were sent. A solid arrow is a call or its result, a dotted one an event.
+        An app of four plugins (a journey, a domain model, the network, a store) that exchange only messages of the
+        hub. It plays the four sequence diagrams of the hub's version Alpha.9 and a purchase, and prints the messages:
+        calls from the hub's trace, and events as they were sent. A solid arrow is a call or its result, a dotted arrow
+        is an event.
 
           --mermaid   print Mermaid sequence diagrams
           --help      print this text

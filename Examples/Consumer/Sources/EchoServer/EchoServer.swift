@@ -2,7 +2,7 @@ import Foundation
 import HTTPCore
 import HTTPListener
 
-/// A server on a free port, with a request of the platform's own client.
+/// Starts a server on a free port, and sends it a request with the platform's own client.
 @main
 enum EchoServer {
     static func main() async throws {

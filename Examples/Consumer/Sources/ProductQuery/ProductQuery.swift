@@ -21,7 +21,7 @@ enum ProductQuery {
         } catch ProductRequestError.requestFailed(let error) {
             print("the store cannot be reached: \(error)")
         } catch {
-            print("another error than expected: \(error)")
+            print("unexpected error: \(error)")
             exit(1)
         }
     }

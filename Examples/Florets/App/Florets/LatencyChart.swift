@@ -17,7 +17,7 @@ final class LatencyChart: InterceptableFloret, DisplayableFloret {
     }
 
     func didRespond(_ record: Record) async -> Record {
-        // For a floret's own response, no request was sent.
+        // If a floret made the response, no request was sent.
         guard let sent = record.timing.sent, let answered = record.timing.answered else { return record }
         let milliseconds = answered.timeIntervalSince(sent) * 1000
         let place = Self.limits.firstIndex { milliseconds < Double($0) } ?? Self.limits.count

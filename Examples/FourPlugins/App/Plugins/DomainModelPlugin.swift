@@ -1,6 +1,6 @@
 import PluginHub
 
-/// Owns the infos. It lets the network plugin fetch them, and notifies the subscribers of the event.
+/// Publishes the infos about places. It commands the network plugin to fetch them.
 final class DomainModelPlugin: PluginProtocol {
     let policy: Policy
     private let hub: any MessageSending

@@ -87,7 +87,7 @@ final class JourneyPlugin: PluginProtocol {
             log("updateUI(info)")
             show.yield("\(info.place): \(info.text)")
         case .failure(let error):
-            // Every info is useful; a failure only to the sender of the command.
+            // Every subscriber shows an info, but only the sender of the command shows its failure.
             log("filterMessage(correlationId)")
             guard isAnswer else { return }
             log("updateUI(error)")

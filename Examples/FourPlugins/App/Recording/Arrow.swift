@@ -4,7 +4,7 @@ struct Arrow: Sendable {
     let to: String
     /// The text, in the form of the diagrams of the hub's version Alpha.9.
     let what: String
-    /// Whether it is asynchronous; otherwise it is a call or its result.
+    /// Whether the arrow is asynchronous, like an event; otherwise it is a call or its result.
     var isDeferred = false
 
     /// The arrow in Mermaid's syntax.

@@ -38,7 +38,7 @@ final class SequenceRecorder: Sendable {
 
     // MARK: - Recording
 
-    /// Records something outside the hub.
+    /// Records an arrow outside the hub, such as a request to the server.
     func note(_ arrow: Arrow) { write(.arrow(arrow), at: next()) }
 
     func note(_ plugin: String) -> Log {
@@ -62,7 +62,7 @@ final class SequenceRecorder: Sendable {
     }
 
     private func read(_ entry: TraceEntry) {
-        // Outputs are recorded when they are sent, for their order.
+        // Outputs are recorded when they are sent, so that their order is right.
         if entry.kind == .event, entry.verdict == .delivered { return }
         let sender = entry.sender ?? "?"
         let receiver = entry.receivers.first ?? "Hub"

@@ -2,7 +2,7 @@ import HTTPCore
 import HTTPListener
 import Primitives
 
-/// A server on loopback with the times of high water. It can fail.
+/// A server on loopback with the times of high water. It fails while `isBroken` is true.
 final class InfoServer: Sendable {
     private let listener: HTTPListener
     private let broken: Locked<Bool>

@@ -56,13 +56,13 @@ final class PromoCodeBackend: HTTPHandler {
         } catch {
             switch error {
             case .unknownCode: return Self.unknownCode
-            case .usedUp: return Self.refuse(410, "used_up", "All of this code's uses are used up.")
+            case .usedUp: return Self.refuse(410, "used_up", "The code has no uses left.")
             }
         }
     }
 
     private static let unknownCode = refuse(404, "unknown_code", "There is no such code.")
-    private static let malformed = refuse(400, "malformed", "The request is not of the form it should have.")
+    private static let malformed = refuse(400, "malformed", "The request does not have the expected form.")
 
     private static func refuse(_ status: Int, _ code: String, _ detail: String) -> HTTPResponse {
         HTTPProblem(status: status, code: code, title: "Refused", detail: detail).response
