@@ -17,9 +17,10 @@ import StoreModel
     import Darwin
 #endif
 
-/// Entitlement servers over PostgreSQL. Compares reads of 10⁶ customers with a constant response, first purchases with
-/// libpq alone that commits the same rows, and two servers with one when the database is 5 ms away. Also measures the
-/// time from a purchase at one server to its event at another. `SOUK_BENCH_SHORT` uses 1000 customers.
+/// Entitlement servers over PostgreSQL. Compares reads of 10⁶ customers with a constant response, and first purchases
+/// with libpq alone, which commits the same rows. Compares two servers with one server, 5 ms away from the database.
+/// Also measures the time from a purchase at one server to its event at another. `SOUK_BENCH_SHORT` uses 1000
+/// customers.
 enum ClusterServerBenchmark {
     private static let writers = 8
     private static let rounds = 5

@@ -107,7 +107,7 @@ enum HubBenchmark {
         @inline(never) static func ignore(_ payload: JSONObject) { body(payload) }
     }
 
-    /// Observers of one notification. They do as little as the sinks.
+    /// Observers of one notification. Like the sinks, they ignore its content.
     private final class Observed: @unchecked Sendable {
         // Sendable: any thread may post to a notification center, and nothing else changes after `init`.
         private let center = NotificationCenter()

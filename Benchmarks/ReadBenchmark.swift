@@ -37,8 +37,8 @@ enum ReadBenchmark {
         return result
     }
 
-    /// Reads one transaction of the simulator's App Store Server API, which signs it at each read. The reference is the
-    /// same constant response.
+    /// Reads one transaction of the simulator's App Store Server API, which signs it at each read. The reference is a
+    /// constant response of the same size.
     static func serverAPI(subscribers: Int = 1000, connections: Int = 4) async throws -> BenchmarkResult {
         let folder = FileManager.default.temporaryDirectory.path + "/souk-bench-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)

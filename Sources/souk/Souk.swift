@@ -32,7 +32,7 @@ enum Souk {
     private static let table = CommandTable(commands: commands, notImplemented: ["bench"])
 
     static func main() async {
-        // Then `write` returns an error for a closed pipe or a file over the size limit, and the command can clean up.
+        // Ignored, so that `write` fails for a closed pipe or a file over the size limit, and the command can clean up.
         signal(SIGPIPE, SIG_IGN)
         signal(SIGXFSZ, SIG_IGN)
         Terminal.occupyClosedStreams()

@@ -57,7 +57,8 @@ final class LineFile {
         guard let mark else { return }
         while bytes < mark.bytes, try next() != nil {}
         guard bytes == mark.bytes, self.mark.digest == mark.digest else {
-            throw UsageError("\(path) is not the file of the saved progress; remove the state file to start again")
+            throw UsageError(
+                "\(path) is not the file to which the saved progress belongs; remove the state file to start again")
         }
     }
 

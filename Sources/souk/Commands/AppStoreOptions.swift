@@ -25,7 +25,7 @@ struct AppStoreOptions: Sendable {
     init?(_ arguments: Arguments) throws {
         guard let path = arguments.text("app-store-key") else {
             for name in ["key-id", "issuer-id", "app-store-url"] where arguments.text(name) != nil {
-                throw UsageError("--\(name) goes with --app-store-key")
+                throw UsageError("--\(name) needs --app-store-key FILE")
             }
             return nil
         }

@@ -170,7 +170,7 @@ enum BackupCommands {
                 guard !changes.isIncomplete || accepts else {
                     throw UsageError(
                         "\(path) is older than this backup, or was itself restored after a loss: it "
-                            + "does not have all changes since. \(consequence)")
+                            + "does not have all changes since the backup. \(consequence)")
                 }
                 guard changes.unknownErasures == 0 || accepts else {
                     let count = LintReport.count(changes.unknownErasures, "customer")

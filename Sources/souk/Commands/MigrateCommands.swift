@@ -30,8 +30,10 @@ enum MigrateCommands {
     static let apply = Command(
         words: ["migrate", "apply"], summary: "Apply the pending migrations of a ledger's schema",
         options: [LedgerLocation.option, json],
-        details:
-            "Each step is one transaction. Fails while a server has the SQLite file open. A server applies them when it starts."
+        details: """
+            Each migration is one transaction. Fails while a server has the SQLite file open. A server also applies the
+            migrations when it starts.
+            """
     ) { arguments in
         let ledger = try LedgerLocation(arguments)
         let database = try ledger.open(exclusively: true)

@@ -303,7 +303,8 @@ struct DemoScenario {
             "killed while \(item.id) was bought; unfinished until its restart, then acknowledged and finished once"
     }
 
-    /// An item that the customer can buy: any item except an owned non-consumable. The subscription has expired before.
+    /// An item that the customer can buy: any item except an owned non-consumable. The subscription has expired in an
+    /// earlier step.
     private func somethingToBuy() async throws -> CatalogueItem {
         let owned = Set(
             try await world.customerAnswer().purchases.filter { $0.kind == .nonConsumable }.map(\.productID))

@@ -16,7 +16,7 @@ struct ServeFile: Sendable {
     private(set) var webPurchases: [EntitlementService.Configuration.WebPurchaseSource] = []
     private(set) var webhooks: [Webhook] = []
 
-    /// The values without a file.
+    /// The settings of a server without a file: all are empty.
     init() {}
 
     /// Throws `UsageError` with the file and the place of the first error.
