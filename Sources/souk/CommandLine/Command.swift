@@ -40,8 +40,8 @@ struct Command: Sendable {
         return (action, typed.indices.filter { !used.contains($0) }.map { typed[$0] })
     }
 
-    /// Returns the indices of operands. The argument after an option that takes a value is not an operand. This
-    /// includes the options of all actions.
+    /// Returns the indices of operands. The argument after an option that takes a value is not an operand. This is also
+    /// true for the options of actions.
     private func operandIndices(in typed: [String]) -> [Int] {
         let valued = Set((options + actions.flatMap(\.options)).filter { $0.value != nil }.map { "--" + $0.name })
         var indices: [Int] = []
@@ -75,7 +75,7 @@ struct Command: Sendable {
     }
 }
 
-/// The exit status of a command: 0 success, 1 failure, 2 usageError or output that cannot be written.
+/// The exit status of a command. 2 is for errors of the user, and for output that cannot be written.
 enum ExitStatus: Int32, Sendable {
     case success = 0
     case failure = 1

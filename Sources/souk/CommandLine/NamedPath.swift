@@ -41,8 +41,8 @@ extension String {
         Self.beginningsOfKeys.contains { $0.count > 1 && hasPrefix($0) } || isRandom
     }
 
-    /// Whether this is one word of a key's length that often changes between digits, small letters and capitals. File
-    /// names have an extension or words.
+    /// Whether this looks like a random key: one word of at least 20 characters, with frequent changes between digits,
+    /// small letters and capitals. File names have an extension or several words.
     private var isRandom: Bool {
         guard utf8.count >= 20, contains(where: \.isNumber), contains(where: \.isLetter) else { return false }
         // The slash of base64 can be in a path too; the padding at its end cannot.

@@ -65,7 +65,7 @@ enum OutputFile {
     private static let unfinished = ".souk-new"
     private static let cleaned = Locked<Set<String>>([])
 
-    /// Removes temporary files of `file` that killed processes left behind, once for each file.
+    /// Removes temporary files of `file` that killed processes left behind. Later calls for the same file do nothing.
     private static func removeLeftovers(of file: String) {
         guard cleaned.withLock({ $0.insert(file).inserted }) else { return }
         let name = (file as NSString).lastPathComponent + "."

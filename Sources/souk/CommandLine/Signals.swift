@@ -13,8 +13,7 @@ import Primitives
 ///
 /// Signals are handled from the return of `init` on. The first one is kept until `wait()` is called. A second one ends
 /// the process at once.
-///
-/// The handlers write to a pipe. A dispatch source is registered asynchronously and would miss earlier signals.
+/// The handlers write to a pipe, because a dispatch source is registered asynchronously and would miss early signals.
 final class StopSignal: Sendable {
     private let requests = Broadcast<Void>(replaysLast: true)
 

@@ -1,8 +1,7 @@
 /// Suggests names that are similar to a mistyped one.
 enum Suggestion {
     /// Returns `Did you mean "serve"?` with all nearest candidates, or `nil` when none is similar.
-    ///
-    /// - Parameter candidates: in the order in which they are listed.
+    /// - Parameter candidates: the known names, in the order in which the sentence lists them.
     static func sentence(for typed: String, among candidates: [String]) -> String? {
         sentence(naming: nearest(to: typed, among: candidates))
     }

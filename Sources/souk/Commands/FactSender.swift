@@ -52,7 +52,8 @@ struct FactSender: Sendable {
         }
     }
 
-    /// Throws `Failure` when the server cannot be reached, or rejects the credentials.
+    /// Throws `Failure` when the server cannot be reached, and `UsageError` when it rejects the key or has no such
+    /// endpoint.
     private func send(
         _ method: HTTPRequest.Method, _ path: String, _ body: JSONValue?
     ) async throws -> Outcome {

@@ -10,7 +10,7 @@ struct HostAddresses {
     private static let anyIPv6 = [UInt8](repeating: 0, count: 16)
     private static let loopback = [mapped + [127, 0, 0, 1], Array(anyIPv6.dropLast()) + [1]]
 
-    /// Resolves a host name. Empty if the system does not know it.
+    /// Resolves a host name. There are no addresses if the name is unknown.
     init(of host: String) {
         var hints = addrinfo()
         hints.ai_family = AF_UNSPEC

@@ -45,8 +45,8 @@ struct LedgerFile: Sendable {
         )
     }
 
-    /// Whether the file can be a damaged ledger: it is empty, cannot be read, or begins as every SQLite database does.
-    /// Any other file can be the user's own.
+    /// Whether the file can be a damaged ledger: it can be opened, and is empty, unreadable, or begins as every SQLite
+    /// database does. Any other file can be the user's own.
     var canBeDamagedLedger: Bool {
         guard let file = FileHandle(forReadingAtPath: path) else { return false }
         let start = (try? file.read(upToCount: 16)) ?? Data()

@@ -66,7 +66,8 @@ enum ServeOptions {
         return words.dropFirst().reduce(String(words[0])) { $0 + $1.prefix(1).uppercased() + $1.dropFirst() }
     }
 
-    /// The value of an option without a value that is on. As a variable it is `on` or `off`, as a member true or false.
+    /// The value of a switch that is on. A switch is a flag without a value, a variable with `on` or `off`, or a member
+    /// with true or false.
     private static let on = "on"
 
     /// Returns the values of the environment variables. Spaces separate several values of one variable.

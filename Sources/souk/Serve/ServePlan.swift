@@ -51,8 +51,8 @@ struct ServePlan {
         console = try Self.console(arguments)
     }
 
-    /// Returns the connections of the console; `nil` if it is off. Throws `UsageError` if other machines could read it on the
-    /// network: a listener without TLS that is not on a loopback address.
+    /// Returns the kind of connection that the console accepts; `nil` if the console is off. Throws `UsageError` for a
+    /// listener without TLS on an address that other machines can reach.
     private static func console(
         _ arguments: Arguments
     ) throws -> EntitlementService.Configuration.ConsoleAccess? {
