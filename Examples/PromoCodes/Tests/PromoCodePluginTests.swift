@@ -24,7 +24,7 @@ import Testing
         let url: String
         let listener: HTTPListener
 
-        /// Returns a new client, with the plugin before or after others.
+        /// Returns a new client, which has the plugin after `others`.
         func client(
             _ user: UserId? = .string("ada"), key: String = "pk_promo", beside others: [any PurchasePlugin] = []
         ) async throws -> PurchaseClient {

@@ -10,9 +10,8 @@ import Primitives
 #endif
 
 /// Output of the command: results to standard output, everything else to standard error.
-///
-/// If a result cannot be written, the function throws and the command ends with status 2, so that no reader mistakes a
-/// partial result for a whole one.
+/// The functions for results throw if they cannot write. Then the command ends with status 2, so that no reader
+/// mistakes a partial result for a whole one.
 enum Terminal {
     /// Writes one line to standard output at once.
     static func print(_ text: TerminalText) throws(OutputFailure) { try send(text.escapedText + "\n") }

@@ -141,7 +141,7 @@ enum BackupCommands {
                 )
             }
             return "The ledger \(ledger.path) cannot be read."
-        } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
+        } catch let error as SQLError where LedgerFile.usageErrorCodes.contains(error.code) {
             throw UsageError(error.description)
         }
     }
@@ -191,7 +191,7 @@ enum BackupCommands {
             let (changes, _) = try await replace(
                 path, by: backup, keepingItAs: former, isReadable: false, isIntact: false, accepts: accepts)
             return (changes, sentence)
-        } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
+        } catch let error as SQLError where LedgerFile.usageErrorCodes.contains(error.code) {
             throw UsageError(error.description)
         }
         return (result.withLock { $0 }, nil)

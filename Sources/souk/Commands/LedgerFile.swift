@@ -63,16 +63,19 @@ struct LedgerFile: Sendable {
         return try Self.refusing { try SQLiteDatabase(path: resolvedPath, configuration: configuration) }
     }
 
-    /// Runs `work`, and throws `UsageError` for a file that cannot be opened or is not a ledger.
-    static func refusing<Value>(_ reasons: Set<SQLError.Code> = reasons, _ work: () throws -> Value) throws -> Value {
+    /// Runs `work`, and replaces errors with one of `codes` by `UsageError`.
+    static func refusing<Value>(_ codes: Set<SQLError.Code> = usageErrorCodes, _ work: () throws -> Value) throws
+        -> Value
+    {
         do {
             return try work()
-        } catch let error as SQLError where reasons.contains(error.code) {
+        } catch let error as SQLError where codes.contains(error.code) {
             throw UsageError(error.description)
         }
     }
 
-    static let reasons: Set<SQLError.Code> = [
+    /// The errors of a file that cannot be opened, cannot be written or is not a ledger.
+    static let usageErrorCodes: Set<SQLError.Code> = [
         .cannotOpen, .notADatabase, .alreadyOpen, .busy, .otherSchema, .newerSchema, .migrationChanged, .storageFull,
         .readOnly,
     ]

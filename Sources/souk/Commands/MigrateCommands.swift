@@ -144,7 +144,7 @@ enum MigrateCommands {
             return (try SQLiteDatabase(path: file.resolvedPath, configuration: configuration), false)
         } catch let error as SQLError where error.code == .alreadyOpen {
             return (try file.open(exclusively: false), true)
-        } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
+        } catch let error as SQLError where LedgerFile.usageErrorCodes.contains(error.code) {
             throw UsageError(error.description)
         }
     }
@@ -186,7 +186,7 @@ enum MigrateCommands {
             return try await work()
         } catch let error as EntitlementServerError {
             throw UsageError(error.description)
-        } catch let error as SQLError where LedgerFile.reasons.contains(error.code) {
+        } catch let error as SQLError where LedgerFile.usageErrorCodes.contains(error.code) {
             throw UsageError(error.description)
         } catch let error as SQLError where error.isConstraintViolation {
             throw UsageError("The ledger changed while it was copied; run this again to continue")
