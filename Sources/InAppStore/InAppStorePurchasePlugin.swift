@@ -41,8 +41,9 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
 
     deinit { promotions.cancel() }
 
-    /// Logs in a user. Succeeds even if the server gives no answer, or none that can be verified: the store then uses
-    /// its stored answer, repeats the request by itself, and reports the error with its next answer.
+    /// Logs in a user. Succeeds even if the server is unreachable, or its answer cannot be verified. The store then
+    /// uses its stored answer, and repeats the request by itself. Without a stored answer, the next read throws the
+    /// error.
     ///
     /// - Parameter appUserId: The id of the user.
     /// - Throws: `PurchaseError`: `validationError` for an invalid id, or the error of the store.
@@ -89,7 +90,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         }
     }
 
-    /// Buys a product, with an offer if one is given. The store verifies the offer: its signature must contain the
+    /// Buys a product, with an offer if one is given. The App Store verifies the offer: its signature must contain the
     /// `appAccountToken` of the current customer.
     ///
     /// - Parameters:

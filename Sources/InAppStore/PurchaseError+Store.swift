@@ -4,13 +4,13 @@ import Purchases
 extension PurchaseError.Code {
     /// A setting that the configuration of the store needs is missing; the message names it.
     public static let missingSetting = Self(rawValue: "missingSetting")
-    /// Another store of this process uses the same storage.
+    /// Another store, in this process or in another one, uses the same storage.
     public static let alreadyInUse = Self(rawValue: "alreadyInUse")
     /// The product list cannot be read.
     public static let productListUnreadable = Self(rawValue: "productListUnreadable")
     /// The product list is not valid.
     public static let productListMalformed = Self(rawValue: "productListMalformed")
-    /// The product cannot be bought: it is not in the product list, or the store does not sell it.
+    /// The product cannot be bought, for example because it is not in the product list, or the store does not sell it.
     public static let invalidProductForPurchasing = Self(rawValue: "invalidProductForPurchasing")
     /// A product is not in the product list, or the store does not sell it. Not used for purchases.
     public static let invalidProductIdentifier = Self(rawValue: "invalidProductIdentifier")

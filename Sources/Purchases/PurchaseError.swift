@@ -1,7 +1,7 @@
 import Foundation
 import StoreModel
 
-/// An error between an app and the systems that sell to its customers. Errors are equal when their codes are equal. An
+/// An error of the purchase client, of a plugin or of the in-app store. Errors are equal when their codes are equal. An
 /// error never contains a key, a receipt or a token.
 public struct PurchaseError: Error, Equatable, Sendable {
     /// The kind of failure. The set is open, so a plugin can add codes.

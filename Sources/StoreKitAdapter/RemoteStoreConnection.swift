@@ -5,8 +5,9 @@ import StoreModel
 
 /// A device at an App Store simulator, over HTTP.
 ///
-/// It signs in to `account` at the first request, and listens at once. While the simulator is unreachable, requests
-/// throw `StoreFailure.unreachable`, and the connection listens again with growing pauses. No update is lost.
+/// It signs in to `account` and begins to listen at once. While the simulator is unreachable, requests throw a
+/// `StoreFailure` with the code `unreachable`, and the connection tries to listen again with growing pauses. No update
+/// is lost.
 public final class RemoteStoreConnection: StoreConnection {
     /// The settings of a connection to a simulator.
     public struct Configuration: Sendable {
@@ -81,7 +82,7 @@ public final class RemoteStoreConnection: StoreConnection {
     public var storefrontUpdates: AsyncStream<Storefront> { streams.storefronts }
 
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
-        // An empty request would return all products.
+        // Without ids it sends no request, because a request without ids returns all products.
         var all = ProductAnswer(products: [])
         for query in Self.queries(for: ids) {
             let answer = try await send(.get, "/products?\(query)", as: ProductAnswer.self)
@@ -91,7 +92,7 @@ public final class RemoteStoreConnection: StoreConnection {
         return all
     }
 
-    /// The ids of a request share one request line, whose length servers limit.
+    /// The limit of a query in bytes, because servers limit the length of a request line.
     private static let longestQuery = 4096
 
     private static func queries(for ids: Set<ProductID>) -> [String] {

@@ -19,13 +19,13 @@ public protocol ContentFetcher: Sendable {
     ///
     /// - Parameters:
     ///   - order: The product, its parameters and its work folder.
-    ///   - progress: Receives the progress, without a location. It includes data of earlier attempts.
+    ///   - progress: Receives the progress, without a location. The progress includes the bytes of earlier attempts.
     /// - Returns: The fetched archive or folder.
     /// - Throws: An error that says why the content was not fetched.
     func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent
-    /// Releases what was fetched for `order`, after it was copied, unpacked or refused.
+    /// Releases the fetched content of `order`. Called when the content is in place, or could not be put in place.
     func release(_ order: ContentOrder) async
 }
 

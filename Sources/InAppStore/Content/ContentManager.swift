@@ -11,8 +11,8 @@ public protocol ContentManager: Sendable {
     /// Returns the folder of the content of `product`, or `nil` while it is incomplete.
     func location(of product: ProductID) -> String?
     /// Fetches the content of a product. Callers that request the same product at the same time share one fetch, which
-    /// continues while one of them listens. The last progress names the content's folder. If the content is already on
-    /// the device, the stream ends at once.
+    /// is cancelled when the last of them stops listening. The last progress contains the folder of the content. If the
+    /// device already has content that was fetched with the same parameters, the stream sends only this last progress.
     ///
     /// - Parameters:
     ///   - product: The product.

@@ -4,7 +4,7 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// The commands of the store. Each ends with its event.
+/// The commands of the store. Each reports its result with an event.
 extension StoreHubPlugin {
     func purchase(_ id: String, quantity: Int, offer: String?, id message: MessageID?) async {
         await reportPurchase(of: id, as: message) {
@@ -43,7 +43,7 @@ extension StoreHubPlugin {
     }
 
     /// Buys a product with an offer. To sign the offer, a plugin needs the App Store's description of the product. A
-    /// product that is not in the list has none; another plugin may sell it.
+    /// product that is not in the list has no such description; another plugin may sell it.
     private func buy(_ id: String, with offer: String) async throws -> SuccessfulPurchase {
         let known = try await store.list[id] == nil ? nil : store.fetchProductsInfo([id])[id]
         let product = known.map { Product($0) } ?? Product(productIdentifier: id)

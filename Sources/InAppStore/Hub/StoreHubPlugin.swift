@@ -25,7 +25,7 @@ import StoreModel
 /// | query | `store.features` | | `{features: [{name, isActive, until?}]}` |
 /// | query | `store.status` | | `{customer, allowed, purchased, acquired, downloaded, postponed, subscription?, validatedAt?, failingSince?, locale?}` |
 /// | event | `store.featuresChanged` | | `{features}`, the current value first |
-/// | event | `store.messages` | | `{messages: [{messageID, reason, productID?}]}`, all that are open, the current value first |
+/// | event | `store.messages` | | `{messages: [{messageID, reason, productID?}]}`, all open messages, the current value first |
 /// | event | `store.event` | | `{type, code, message, productID?, transactionID?}` |
 /// | event | `store.diagnostic` | | `{operation, plugin?, from?, asOf?, age?, error?}`: a call of a purchase plugin |
 /// | view query | `store.storefront` | | products with prices, and a button to buy each |
@@ -196,7 +196,8 @@ public final class StoreHubPlugin: PluginProtocol {
         featureTimer.withLock { $0 }?.cancel()
     }
 
-    /// Sends the current features if they have changed, and schedules the next call for when one of them ends.
+    /// Sends the current features if they have changed, and schedules the next call for the instant at which the next
+    /// feature ends.
     private func sendFeatures() {
         let (features, now) = (features.withLock { $0 }, store.clock.now())
         let payload = Self.payload(features, at: now)

@@ -44,8 +44,8 @@ struct ContentParametersLint {
         case nil:
             let known = ShippedContentFetcher.allCases.map(\.rawValue)
             let reason =
-                "\"\(type)\" is none of the fetchers that come with the store (\(known.joined(separator: ", "))); name "
-                + "your own fetchers to the linter."
+                "the store has no fetcher \"\(type)\", only \(known.joined(separator: ", ")); name your own fetchers to "
+                + "the linter."
             return [(.error, pointer + "/type", reason + NearestName.hint(type, among: known + ownFetchers))]
         }
     }

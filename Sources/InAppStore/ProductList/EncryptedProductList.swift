@@ -20,7 +20,7 @@ package enum EncryptedProductList {
     /// Returns whether `file` begins like an encrypted product list.
     package static func recognizes(_ file: [UInt8]) -> Bool { file.starts(with: mark) }
 
-    /// Returns the file of `json`.
+    /// Returns the encrypted file that contains `json`.
     ///
     /// - Parameter seal: Encrypts its first argument and authenticates its second, with a new nonce, as
     ///   `AES256GCM.seal(_:authenticating:)` does.

@@ -19,8 +19,8 @@ public struct ListedProduct: Sendable, Equatable {
     public var discountedProducts: [ProductID]
     /// For a discount, the product at full price.
     public var fullPriceProduct: ProductID?
-    /// The variants: the same product at other prices, one of which is sold in its place. Each is the part of the
-    /// variant's id after `.Variant.`.
+    /// The variants: the same product at other prices. The store can sell one of them in its place. Each string is the
+    /// part of a variant's id after `.Variant.`.
     public var variants: [String]
     /// For a variant, its base product.
     public var baseProduct: ProductID?
@@ -93,7 +93,7 @@ extension ListedProduct {
         suffix.isEmpty ? nil : ProductID(rawValue: base.rawValue + variantMark + suffix)
     }
 
-    /// Returns the base product of `id`, by its name only; `nil` if it is not the name of a variant.
+    /// Returns the base product that the name of a variant contains; `nil` if `id` is not the name of a variant.
     static func baseByName(of id: ProductID) -> ProductID? {
         id.rawValue.firstRange(of: variantMark).flatMap { ProductID(rawValue: String(id.rawValue[..<$0.lowerBound])) }
     }

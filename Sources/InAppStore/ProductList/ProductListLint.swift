@@ -69,7 +69,6 @@ public struct ProductListRules {
         self.sold = sold.map { Dictionary($0.map { ($0.id, $0) }, uniquingKeysWith: { first, _ in first }) }
     }
 
-    /// A regular expression.
     package struct Pattern {
         package let text: String
         private let expression: Regex<AnyRegexOutput>
@@ -203,8 +202,8 @@ private struct ProductListLinter {
 
     // MARK: - Discounts and the store
 
-    /// Checks that a discount has the same period as its product, by the store's data or, if there are none, by their
-    /// names. A different name gives only a warning.
+    /// Checks that a discount has the same period as its product. Compares the periods at the store or, if they are
+    /// unknown, the periods in the names. A difference between the names gives only a warning.
     private mutating func checkPeriods(_ entry: ProductListReader.Entry) {
         let product = entry.product
         let pointer = "\(entry.pointer)/discountedProducts"

@@ -10,7 +10,6 @@ struct ProductListReader {
     private(set) var entries: [Entry] = []
 
     struct Entry {
-        /// The index in the array.
         let index: Int
         let product: ListedProduct
         var pointer: String { "/\(index)" }

@@ -12,8 +12,8 @@ package struct ProductSets: Sendable, Equatable {
     package let acquiredViaSubscription: Set<String>
     /// The union of the two.
     package let acquired: Set<String>
-    /// The products that the app must give access to: those that were bought, those that are acquired from the start,
-    /// and of those acquired through a subscription, the ones that the active subscription enables.
+    /// The products that the app must give access to: bought products, products that are acquired from the start, and
+    /// products acquired through a subscription while the active subscription enables them.
     package let allowed: Set<String>
     /// Products whose content is completely on the device, including those without content.
     package let downloadedContent: Set<String>

@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Selects the variant of a product that is sold in its place, for example to test prices.
+/// Selects the variant that is sold in place of a product, for example to test prices.
 ///
 ///     let selector = try VariantSelector(countryTiersAt: "tiers.json")        // {"IND": "TierC", "POL": "TierB"}
 ///     selector.variant(of: "pro.monthly", in: list, country: "POL")           // pro.monthly.Variant.TierB, if listed
@@ -17,7 +17,7 @@ public struct VariantSelector: Sendable {
         self.select = select
     }
 
-    /// Selects every product itself.
+    /// A selector without variants: each product is sold under its own id.
     public static let base = VariantSelector { _, _ in nil }
 
     /// Returns a selector with one variant per country. In other countries, it selects the product itself.

@@ -7,15 +7,15 @@ public protocol MultiAppSubscriptionClassifier: Sendable {
 }
 
 /// Decides by a word in a product's id. With the marker `MultiApp`, subscriptions of
-/// `com.example.darkroom_Pro_MultiApp.Monthly` count in several apps, those of `com.example.darkroom_Pro_Monthly` do
-/// not.
+/// `com.example.darkroom_Pro_MultiApp.Monthly` count in several apps, but those of `com.example.darkroom_Pro_Monthly`
+/// do not.
 public struct ServiceLevelMarkerClassifier: MultiAppSubscriptionClassifier {
     private let marker: [Substring]
 
     /// Creates a classifier.
     ///
-    /// - Parameter marker: One or more whole words, compared with case; `.` and `_` separate words. With an empty
-    ///   marker, no subscription counts.
+    /// - Parameter marker: One or more whole words; `.` and `_` separate words. The comparison is case-sensitive. With
+    ///   an empty marker, no subscription counts.
     public init(marker: String) { self.marker = Self.words(marker) }
 
     public func isMultiAppSubscription(_ product: ProductID) -> Bool {

@@ -8,8 +8,9 @@ import StoreModel
 ///     let reader = SharedUserInfoReader(accessGroup: "ABCDE12345.com.example.shared")
 ///     if reader.isSubscriber(ofApp: "com.example.darkroom") { … }
 ///
-/// A sibling app shares them if its `StoreConfiguration.sharedStorage` is the same storage. They give access until the
-/// subscription ends, with the sibling's grace period. Access ends by the clock, even if the sibling never runs again.
+/// A sibling app shares them if its `StoreConfiguration.sharedStorage` is the same storage. A shared subscription gives
+/// access until it ends, plus the sibling's grace period. Access ends by the clock, even if the sibling never runs
+/// again.
 public struct SharedUserInfoReader: Sendable {
     let storage: any SecureStorage
     private let clock: any WallClock

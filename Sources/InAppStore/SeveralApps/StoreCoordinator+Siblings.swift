@@ -10,7 +10,6 @@ extension StoreCoordinator {
         }
     }
 
-    /// Reads the subscriptions that the sibling apps share.
     func readSiblings() {
         guard let siblings else { return }
         let shared = siblings.infos(fallback: state.siblings, reportingTo: events)

@@ -13,7 +13,8 @@ extension StoreState {
         return (own + others).max { $0.info.hasLowerPriority(than: $1.info) }
     }
 
-    /// Returns this app's own status. Without one, a sibling's effective subscription gives a production status.
+    /// Returns this app's own status. Without one, returns the status of a sibling whose subscription is effective,
+    /// with the environment `production`.
     func receiptValidationStatus(at now: Date) -> ReceiptValidationStatus? {
         if let answer { return ReceiptValidationStatus(answer) }
         return effectiveSubscription(at: now)?.source.map {
@@ -52,7 +53,7 @@ extension StoreState {
         )
     }
 
-    /// More subscriptions than any customer has at once. It limits the size of the shared information.
+    /// The limit of shared subscriptions, which limits the size of the information. No customer has so many at once.
     private static let maximumSubscriptions = 16
 }
 

@@ -3,7 +3,7 @@ import StoreKitAdapter
 import StoreModel
 
 /// The purchases, restores and content of a store. All calls throw `PurchaseError`. A cancelled caller gets
-/// `operationCancelled`; its request to the store or the server ends in a state from which the next launch continues.
+/// `operationCancelled`. Nothing is lost then: the next launch continues from the state in which the call ended.
 public protocol ProductsManager: Sendable {
     /// Buys one unit of a product. Returns when the purchase is delivered, acknowledged by the server and ready to use.
     ///
@@ -71,7 +71,8 @@ public protocol ProductsManager: Sendable {
     /// - Returns: The products, sorted by id.
     /// - Throws: `PurchaseError`: `productsMetadataFetchingFailed` if the request fails. The next call repeats it.
     func productList() async throws -> [StoreProduct]
-    /// Returns the store's descriptions of products in the list, by id, without those that it does not sell.
+    /// Returns the store's descriptions of products in the list, by id. Products that the store does not sell are left
+    /// out.
     ///
     /// - Parameter productIdentifiers: The ids of the products.
     /// - Returns: The descriptions by id.

@@ -3,8 +3,8 @@ import StoreModel
 
 /// The App Store's services to its customers, besides purchases.
 extension Store {
-    /// Shows where the customer cancels or changes subscriptions. On iOS it is a sheet, and the call returns when it
-    /// was closed. On macOS it is a page of the App Store, and the call returns at once.
+    /// Shows the subscriptions, so that the customer can cancel or change them. On iOS it shows a sheet, and returns
+    /// when the customer has closed it. On macOS it opens a page of the App Store, and returns at once.
     ///
     ///     try await store.showManageSubscriptions()
     ///

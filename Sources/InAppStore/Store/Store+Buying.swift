@@ -124,7 +124,7 @@ extension Store {
         }
         let owner = coordinator.owner
         let answer = await queue.purchase(
-            try await sold(as: product), quantity: quantity,
+            try await idToBuy(for: product), quantity: quantity,
             appAccountToken: owner.isAnonymous ? nil : owner.customer.appAccountToken, offer: offer)
         let isPending = answer.transaction.map { coordinator.isProvisional($0.id) } ?? false
         if case .failed(let error) = answer.outcome, !isPending { throw PurchaseError.ofPurchase(error) }

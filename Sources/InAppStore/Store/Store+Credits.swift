@@ -16,7 +16,7 @@ extension Store {
         return balance
     }
 
-    /// Returns the last known credit of the type `type`; `nil` if the server was never asked for it.
+    /// Returns the last known credit of the type `type`; `nil` if it was never fetched.
     public func cachedCredit(_ type: String) -> CreditBalance? {
         coordinator.records.value(StoreRecords.Key.credit(type), of: customer, reportingTo: coordinator.events)
     }
@@ -33,7 +33,9 @@ extension Store {
         let unknown = itemTypes.filter { prices[$0] == nil }.sorted()
         guard unknown.isEmpty else {
             throw PurchaseError(
-                .creditFailed, "No price in \"\(type)\" for: \(unknown.joined(separator: ", ")); see the feature file.")
+                .creditFailed,
+                "The credit \"\(type)\" has no price for: \(unknown.joined(separator: ", ")). Add it to the server's feature file."
+            )
         }
         return prices.filter { itemTypes.contains($0.key) }
     }

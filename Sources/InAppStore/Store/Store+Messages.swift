@@ -3,8 +3,8 @@ import StoreModel
 
 /// Messages of the App Store, and offer codes.
 extension Store {
-    /// The open messages of the App Store to the customer, such as a price increase. Each change sends all that are
-    /// open. The stream ends at once if the App Store shows them itself. On iOS, the app shows them after
+    /// The open messages of the App Store to the customer, such as a price increase. Each change sends all open
+    /// messages. The stream ends at once if the App Store shows them itself. On iOS, the app shows them after
     /// `StoreKitConnection.Configuration.present(in:)`.
     public var messages: AsyncStream<[StoreMessage]> { queue.messages }
 

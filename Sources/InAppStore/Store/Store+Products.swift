@@ -20,8 +20,8 @@ extension Store {
         return Dictionary(uniqueKeysWithValues: try await describe(requested).map { ($0.key.rawValue, $0.value) })
     }
 
-    /// Returns the id that is bought for a product: its own, or that of the variant that is sold in its place.
-    func sold(as product: ListedProduct) async throws -> ProductID {
+    /// Returns the id under which a product is bought: its own id, or the id of the variant that is sold in its place.
+    func idToBuy(for product: ListedProduct) async throws -> ProductID {
         guard !product.variants.isEmpty else { return product.id }
         if coordinator.state.storefront == nil {
             _ = try await Self.fetch(requests, for: [product.id], reportingTo: coordinator)
@@ -33,7 +33,8 @@ extension Store {
         variants.variant(of: product.id, in: list, country: coordinator.state.storefront?.countryCode)
     }
 
-    /// Returns the store's description of products: each under its own id, with the price at which it is sold.
+    /// Returns the store's description of products: each under its own id, with the price of the variant that is sold
+    /// in its place.
     private func describe(_ products: [ListedProduct]) async throws -> [ProductID: StoreProduct] {
         let products = products.filter { !$0.isSubscribersOnly }
         let related = products.flatMap { product in
@@ -83,7 +84,7 @@ extension Store {
         }
     }
 
-    /// Reports each product once in a run.
+    /// Reports products that the store does not sell, each only once in a run.
     private func report(unsold ids: [ProductID]) {
         let newlyUnsold = unsold.withLock { known in ids.filter { known.insert($0).inserted } }
         guard !newlyUnsold.isEmpty else { return }

@@ -101,7 +101,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         work.withLock { $0 } + (presenting.withLock { $0 }.map { [$0] } ?? [])
     }
 
-    /// Stops the store. Waiting callers get an answer; unfinished transactions stay at the App Store for the next
+    /// Stops the store. Waiting calls end with an error. Unfinished transactions stay at the App Store for the next
     /// launch.
     public func close() async {
         await queue.shutDown()

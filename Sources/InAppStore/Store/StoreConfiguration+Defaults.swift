@@ -162,13 +162,12 @@ extension StoreConfiguration {
         guard let value = values.compactMap(\.self).first(where: { !$0.isEmpty }) else {
             let names = [variable, key.map { "\($0) in Info.plist" }].compactMap(\.self).joined(separator: " or ")
             throw PurchaseError(
-                .missingSetting, "Set \(names) to \(expected), or set this part in the store configuration.")
+                .missingSetting, "Set \(names) to \(expected), or set it in the store configuration.")
         }
         return value
     }
 }
 
-/// The placeholder for a missing transport.
 private struct NoTransport: HTTPTransport {
     static let error = PurchaseError(
         .missingSetting,

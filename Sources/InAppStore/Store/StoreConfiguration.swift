@@ -7,12 +7,12 @@ import StoreModel
 
 /// The settings and parts of a store. The initialiser with one argument suits most apps; every part can be replaced.
 ///
-/// A part that is `nil` is created with the store, from the others: the defaults use a replaced transport or
-/// connection. An app names its entitlement server in code (`serverURLs`, `publicKey`) or in its `Info.plist`
-/// (`SoukServerURL`, `SoukPublicKey`). Programs and tests can name it in the environment (`SOUK_SERVER_URL`,
-/// `SOUK_PUBLIC_KEY`), which takes precedence over `Info.plist`, but not over code. `SOUK_STORE_URL` is the URL of the
-/// App Store simulator, and `SOUK_STORE_ACCOUNT` the account there (`default` if it is not set). On Apple platforms,
-/// the App Store is used if no simulator is named.
+/// The store creates each part that is `nil`, and uses the other parts for it. For example, the default validator uses
+/// the transport that you set. An app names its entitlement server in code (`serverURLs`, `publicKey`) or in its
+/// `Info.plist` (`SoukServerURL`, `SoukPublicKey`). Programs and tests can name it in the environment
+/// (`SOUK_SERVER_URL`, `SOUK_PUBLIC_KEY`), which takes precedence over `Info.plist`, but not over code.
+/// `SOUK_STORE_URL` is the URL of the App Store simulator, and `SOUK_STORE_ACCOUNT` the account there (`default` if it
+/// is not set). On Apple platforms, the App Store is used if no simulator is named.
 ///
 ///     let store = try Store(configuration: StoreConfiguration(productListPath: "products.json"))
 public struct StoreConfiguration: Sendable {
@@ -27,9 +27,9 @@ public struct StoreConfiguration: Sendable {
     /// Selects the variant of a product that is sold in its place.
     public var variantSelector: VariantSelector
 
-    /// The store that sells.
+    /// The connection to the store that sells.
     public var connection: (any StoreConnection)?
-    /// Fetches products from the connection and caches them. Set it to share one cache.
+    /// Fetches products from the connection and caches them. Set it to share one cache with other code.
     public var products: ProductRequest?
     /// The base URL of the entitlement server, followed by the URLs to use if it does not answer.
     public var serverURLs: [String] = []
@@ -39,8 +39,8 @@ public struct StoreConfiguration: Sendable {
     /// Validates purchases: by default a client of the entitlement server.
     public var validator: (any ReceiptValidator)?
     /// Verifies transactions on the device while the validator is unreachable. An accepted transaction gives
-    /// provisional access until the validator decides, and no longer than `offlineTimeToLive`. `nil` waits for the
-    /// validator.
+    /// provisional access until the validator decides, and no longer than `offlineTimeToLive`. Without a local
+    /// verifier, a purchase waits for the validator.
     public var localVerifier: (any TransactionVerifier)?
     /// Manages the credit that consumables add: by default the validator if it supports credit, as the client of the
     /// entitlement server does.
@@ -68,7 +68,8 @@ public struct StoreConfiguration: Sendable {
     public var application: BundleID?
     /// The sibling apps whose subscriptions may give access in this app.
     public var bundledApplications: Set<BundleID> = []
-    /// Decides which subscriptions of the siblings give access in this app. Without it, none does.
+    /// Decides which subscriptions of the siblings give access in this app. Without a classifier, none of them gives
+    /// access.
     public var multiAppSubscriptionClassifier: (any MultiAppSubscriptionClassifier)?
 
     /// The transport of the default `connection`, `validator` and `contentManager`. `nil` is `URLSession` on Apple
@@ -89,7 +90,8 @@ public struct StoreConfiguration: Sendable {
     public var promotedPurchases:
         @Sendable (PromotedPurchase, ListedProduct, StoreSnapshot) async -> PromotedPurchaseAnswer
 
-    /// The customer; `nil` before the first login, for an anonymous customer that is created once and kept.
+    /// The customer who is logged in when the store is created. With `nil`, it is the anonymous customer of this
+    /// device, which is created once and kept.
     public var customer: CustomerID?
     /// Returns the customer's token, for servers that require it: see
     /// `EntitlementServiceClient.Configuration.customerToken`.
@@ -102,8 +104,8 @@ public struct StoreConfiguration: Sendable {
     public var validationInterval: Duration
     /// `validationInterval` outside production, where subscriptions last for minutes. Applies during a subscription.
     public var sandboxValidationInterval: Duration
-    /// The time for which the server's last answer is used after the first failed request. After that, a subscription
-    /// has no grace period. A subscription that has not expired keeps its access.
+    /// The longest time without the server in which a subscription can have a grace period, counted from the first
+    /// failed request. A subscription that has not expired keeps its access.
     public var offlineTimeToLive: Duration
 
     /// The clock for subscriptions. Setting it back extends nothing: time continues from the latest known instant.
@@ -112,7 +114,7 @@ public struct StoreConfiguration: Sendable {
     public var sleep: @Sendable (Duration) async throws -> Void
     /// Returns the pause before attempt 1, 2, … to present or finish a transaction.
     public var retryPause: @Sendable (Int) -> Duration
-    /// Returns a number from 0 to 1, which varies the retries of the default validator and the default fetcher.
+    /// Returns a number from 0 to 1, which varies the pauses between the retries of the default validator and fetcher.
     public var random: @Sendable () -> Double
     /// Creates the id of a payment. Each call must return another id.
     public var makePaymentID: @Sendable () -> PaymentID
@@ -139,6 +141,7 @@ public struct StoreConfiguration: Sendable {
         random = { .random(in: 0...1) }
         retryPause = { .milliseconds(250 << min($0 - 1, 10)) }
     }
+
     /// Creates a configuration in code.
     ///
     ///     let configuration = StoreConfiguration(

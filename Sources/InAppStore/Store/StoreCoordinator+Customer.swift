@@ -26,8 +26,8 @@ extension StoreCoordinator {
 
     /// Changes the customer. Returns whether the new one differs from the former one.
     private func change(to owner: StoreState.Owner) -> Bool {
-        let isSomebodyElse = owner.customer != self.owner.customer
-        guard isSomebodyElse else {
+        let isOtherCustomer = owner.customer != self.owner.customer
+        guard isOtherCustomer else {
             commit { $0.owner = owner }
             return false
         }

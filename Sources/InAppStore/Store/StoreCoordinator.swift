@@ -100,7 +100,7 @@ actor StoreCoordinator {
         writeTime()
     }
 
-    /// Ends: sends no more snapshots, and stops the timer. Callers that wait for the server get an answer.
+    /// Cancels the requests to the server, stops the timer, and sends no more snapshots.
     func close() async {
         isStarted = false
         let tasks = [timer, refreshTask, clockCheck].compactMap { $0 }

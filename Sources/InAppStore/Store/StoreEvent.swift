@@ -58,9 +58,10 @@ extension StoreEvent {
     static let clockSetBack = StoreEvent(
         kind: .informational, code: .clockSetBack,
         sentence:
-            "The device's clock was set back. Time continues from the latest known instant, and the server is asked.")
+            "The device's clock was set back. Time continues from the latest known instant, and the access is fetched again."
+    )
 
-    /// Creates the event of a completion; `nil` if the completed transaction needs no event.
+    /// Creates the event of an update that no caller waits for; `nil` if the update needs no event.
     init?(_ completion: StoreUpdate) {
         switch completion.state {
         case .purchasing, .deferred, .purchased, .renewalChanged: return nil
@@ -77,8 +78,8 @@ extension StoreEvent {
         }
     }
 
-    /// Returns the event of a purchase that a caller waited for: made with the store's transaction, or acquired through
-    /// a subscription.
+    /// Returns the event of a successful purchase that a caller waited for. Without a transaction, the product was
+    /// acquired through a subscription.
     static func purchased(_ product: ProductID, _ transaction: StoreTransaction?) -> StoreEvent {
         StoreEvent(
             kind: .informational, code: .purchaseSuccessful,

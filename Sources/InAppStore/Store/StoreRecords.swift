@@ -59,10 +59,8 @@ struct StoreRecords: Sendable {
         read(Key.customersOfThisDevice, reportingTo: events) ?? []
     }
 
-    /// Returns the stored time.
     func time(reportingTo events: EventBroadcaster<StoreEvent>) -> DeviceTime? { read(Key.time, reportingTo: events) }
 
-    /// Stores the time durably.
     func set(_ time: DeviceTime) throws { try storage.set(try WireJSON.encode(time), for: Key.time) }
 
     func set(tokensOfThisDevice tokens: [UUID]) throws {

@@ -90,7 +90,7 @@ public struct ReceiptValidationStatus: Sendable, Equatable, Codable {
     public var environment: StoreEnvironment
     /// When the server gave its last answer, by the store's clock.
     public var validatedAt: Date
-    /// The first of the failed attempts since the last success; `nil` after a success.
+    /// When a request failed for the first time since the last success; `nil` after a success.
     public var failingSince: Date?
 
     /// Creates a status.
@@ -98,7 +98,7 @@ public struct ReceiptValidationStatus: Sendable, Equatable, Codable {
     /// - Parameters:
     ///   - environment: The environment of the customer's purchases.
     ///   - validatedAt: When the server gave its last answer.
-    ///   - failingSince: The first of the failed attempts since the last success.
+    ///   - failingSince: When a request failed for the first time since the last success.
     public init(environment: StoreEnvironment, validatedAt: Date, failingSince: Date? = nil) {
         self.environment = environment
         self.validatedAt = validatedAt

@@ -38,7 +38,7 @@ extension StoreState {
 
     func subscriptionInfo(at now: Date) -> SubscriptionInfo? { effectiveSubscription(at: now)?.info }
 
-    /// Returns this app's own subscriptions, as the server and this device know them.
+    /// Returns this app's own subscriptions: those of the server's answer, and provisional ones.
     func ownSubscriptions(at now: Date) -> [SubscriptionInfo] {
         let all = (answer?.customer.subscriptions ?? []).map { subscription in
             let end = accessEnd(subscription.effectiveUntil, of: subscription, at: now)

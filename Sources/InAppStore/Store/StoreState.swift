@@ -16,15 +16,14 @@ struct StoreState: Sendable, Equatable {
     var provisional: [ProvisionalPurchase] = []
     /// The transactions that the server rejected. They never become provisional.
     var rejectedTransactions: Set<TransactionID> = []
-    /// Products whose content is on the device.
     var downloadedContent: Set<ProductID> = []
     var storefrontRevision: ProductRequest.StorefrontRevision?
-    /// The subscriptions that sibling apps share, without those that do not give access in several apps.
+    /// The shared subscriptions of the sibling apps that give access in several apps.
     var siblings: [BundleID: SharedUserInfo] = [:]
     /// This app's bundle id, if it shares its subscriptions.
     var application: BundleID?
     var timeouts = Timeouts()
-    /// The number of failed requests since the last answer, and the end of the last one.
+    /// The number of failed requests since the last answer, and when the last of them failed.
     var failures = 0
     var lastFailure: Date?
 
@@ -33,7 +32,7 @@ struct StoreState: Sendable, Equatable {
         /// The time for which an entitlement lasts after its expiry while there is no answer of the server. Applies to
         /// production only.
         var grace: TimeInterval = 7 * 86400
-        /// The time for which the last answer is used after the first failure. After that there is no grace period.
+        /// The time after the first failed request in which subscriptions have a grace period.
         var offline: TimeInterval = 60 * 86400
         /// The age at which an answer is requested again, even if nothing in it changes.
         var validation: TimeInterval = 14 * 86400

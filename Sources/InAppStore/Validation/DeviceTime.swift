@@ -4,8 +4,9 @@ import StoreModel
 /// The time on a device whose clock may be wrong.
 ///
 /// If the clock is ahead of the server's time, the difference is subtracted until the clock is set back. If the clock
-/// was set back, the time continues from the latest known instant, and advances with the clock, until the clock has
-/// reached it or the server sends the time. The time between the last reading before the change and the next is lost.
+/// was set back, the time continues from the latest known instant, and advances with the clock. This ends when the
+/// clock shows a later time again, or the server sends the time. The time between the last reading before the clock was
+/// set back and the first reading after it is lost.
 struct DeviceTime: Sendable, Equatable, Codable {
     /// The difference, in seconds, up to which two clocks count as equal: the server sends whole seconds, with a delay.
     static let tolerance: TimeInterval = 60

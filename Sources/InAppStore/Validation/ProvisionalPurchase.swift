@@ -13,8 +13,8 @@ struct ProvisionalPurchase: Sendable, Equatable, Codable {
     /// When this device first verified it.
     var since: Date
 
-    /// Creates the purchase that a signed transaction gives `customer`. Returns `nil` if it gives none: it differs from
-    /// the connection's transaction, or is another customer's, a consumable, revoked or upgraded.
+    /// Creates the purchase that a signed transaction gives `customer`. Returns `nil` if it differs from `transaction`,
+    /// belongs to another customer, is for a consumable, is revoked or upgraded, or lacks a date.
     init?(
         _ verified: VerifiedTransaction, of transaction: StoreTransaction, for customer: CustomerID, at now: Date
     ) {
@@ -38,8 +38,7 @@ struct ProvisionalPurchase: Sendable, Equatable, Codable {
 }
 
 extension StoreState {
-    /// Returns the purchases that give provisional access at `now`. The server's answer about a purchase takes
-    /// precedence.
+    /// Returns the purchases that give provisional access at `now`. A purchase that the server has revoked gives none.
     func activeProvisionalPurchases(at now: Date) -> [ProvisionalPurchase] {
         provisional.filter { now < $0.end(after: timeouts.offline) && !isRevokedByServer($0) }
     }

@@ -7,19 +7,19 @@ extension StoreCoordinator {
         guard let localVerifier else { return }
         let customer = owner.customer
         var found: [ProvisionalPurchase] = []
-        var revoked: Set<TransactionID> = []
+        var withoutAccess: Set<TransactionID> = []
         for transaction in transactions where !state.rejectedTransactions.contains(transaction.id) {
             guard let verified = try? await localVerifier.verify(transaction.signedTransaction) else { continue }
             if let purchase = ProvisionalPurchase(verified, of: transaction, for: customer, at: now) {
                 found.append(purchase)
             } else if verified.id == transaction.id {
-                revoked.insert(transaction.id)
+                withoutAccess.insert(transaction.id)
             }
         }
         guard customer == owner.customer, !Task.isCancelled else { return }
         let known = Set(state.provisional.map(\.transactionID))
         setProvisional(
-            state.provisional.filter { !revoked.contains($0.transactionID) }
+            state.provisional.filter { !withoutAccess.contains($0.transactionID) }
                 + found.filter { !known.contains($0.transactionID) })
     }
 

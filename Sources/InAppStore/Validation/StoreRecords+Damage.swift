@@ -3,7 +3,8 @@ import StoreModel
 
 /// Damaged values are never fatal: they are set aside, reported and created again.
 extension StoreRecords {
-    /// Throws `storageFailed` while the device, and so the storage, is locked. Intact values would count as absent.
+    /// Throws `storageFailed` while the device, and so the storage, is locked. Without this check, intact values would
+    /// count as absent.
     func checkUnlocked() throws {
         do {
             _ = try storage.data(for: Key.time)

@@ -40,8 +40,8 @@ actor AnswerCache {
         }
     }
 
-    /// Stores the answers durably, or reports an error. Most reads of an app change nothing; then `answers` is not
-    /// called. `version` is the version of `answers`, or an older one.
+    /// Stores the answers durably, or reports an error. Calls `answers` only if they must be written: most reads change
+    /// nothing. `version` is the version of `answers`, or an older one.
     func store(_ version: StoredAnswers.Version, at now: Date, _ answers: @Sendable () -> StoredAnswers?) {
         guard needsWriting(version, at: now), let answers = answers() else { return }
         lastChange = answers.version.change

@@ -6,13 +6,13 @@ enum Deadline {
     ///
     /// After the deadline, throws `PurchaseError.timedOut`; when the caller is cancelled, throws `CancellationError`.
     /// In both cases the operation is cancelled. If it ignores the cancellation, its result is dropped, because the
-    /// caller must not wait for other code.
+    /// caller must not wait for the code of a plugin.
     ///
     /// - Parameters:
     ///   - deadline: The timeout, or `nil` for none.
     ///   - sleep: A function that waits for a duration.
     ///   - name: The name of the plugin, for the error.
-    ///   - waiting: Returns how often the operation waits for the app. The deadline starts again after each wait.
+    ///   - waiting: Returns how often the plugin waits for the app. The deadline starts again after each wait.
     ///   - operation: The work.
     static func answer<Value: Sendable>(
         within deadline: Duration?, sleep: @escaping @Sendable (Duration) async throws -> Void, of name: String,
@@ -22,7 +22,7 @@ enum Deadline {
         try Task.checkCancellation()
         let answer = Promise<Value>()
         let work = Task {
-            // A caller that was cancelled before this task began may have started another operation, such as a log-out.
+            // Does not begin after a cancellation: the caller may have started another operation, such as a log-out.
             guard !answer.isResolved else { return }
             do {
                 answer.resolve(.success(try await operation()))

@@ -4,7 +4,7 @@ import Foundation
 struct LastAnswers<Value: Sendable>: Sendable {
     struct Entry: Sendable {
         var value: Value
-        /// The number of the request.
+        /// The number of the latest request.
         var number: Int
         /// Whether the latest request was answered.
         var isFresh: Bool
@@ -37,7 +37,6 @@ struct LastAnswers<Value: Sendable>: Sendable {
     }
 }
 
-/// The answer of one plugin.
 struct PluginAnswer<Value: Sendable>: Sendable {
     let member: PurchaseSession.Member
     let result: Result<Value, any Error>

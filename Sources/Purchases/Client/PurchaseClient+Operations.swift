@@ -158,8 +158,8 @@ extension PurchaseClient {
 
     /// Buys a product at the first plugin that sells it, and adds the paid features of the other plugins to the result.
     ///
-    /// The purchase is valid even if the other plugins cannot be called. The selling plugin has no deadline. The others
-    /// have `Configuration.afterPurchaseDeadline`. If one takes longer, the result contains its last answer, and
+    /// The purchase is valid even if the other plugins fail. The selling plugin has no deadline. The others have
+    /// `Configuration.afterPurchaseDeadline`. If one takes longer, the result contains its last answer, and
     /// `paidFeaturesUpdates` sends its new one.
     ///
     /// - Parameters:
@@ -199,7 +199,7 @@ extension PurchaseClient {
         _ buy: @escaping @Sendable () async -> PurchasePluginResult<SuccessfulPurchase, any Error>
     ) async throws -> SuccessfulPurchase {
         let ticket = session.withLock { $0.ticket() }
-        let (purchase, _) = try await with([seller], .promotedPurchase, unanswered: nil) { _ in await buy() }
+        let (purchase, _) = try await callInOrder([seller], .promotedPurchase, firstError: nil) { _ in await buy() }
         return await complete(purchase, from: seller, ticket: ticket, PurchaseOperation.promotedPurchase.rule)
     }
 

@@ -5,17 +5,17 @@ import Primitives
 extension PurchaseClient {
     typealias Member = PurchaseSession.Member
 
-    /// Returns the plugins, or throws `PurchaseError.notSetUp`.
     func members() throws -> [Member] {
         try session.withLock { session throws(PurchaseError) in try session.members() }
     }
 
-    /// Calls the plugins in the order of registration until one handles the operation. If none does, or there is none,
-    /// throws `noSuitablePlugin`.
+    /// Calls the plugins in the order of registration until one handles the operation. Throws `noSuitablePlugin` if
+    /// every plugin returns `.notSupported`, or there is no plugin.
     ///
     /// A plugin that has not received the user's log-in yet is called after the others, so that its log-in delays none
-    /// of them. A plugin that cannot be called, or does not answer in time, is skipped. Its error is thrown if no
-    /// plugin handles the operation.
+    /// of them. An error that a plugin returns is thrown at once if the rule of the operation says `isFinal`. After any
+    /// other error, such as a failed log-in or a timeout, the next plugin is called. If no plugin handles the
+    /// operation, the first of these errors is thrown.
     func start<Value: Sendable>(
         _ operation: PurchaseOperation,
         execute: @escaping @Sendable (any PurchasePlugin) async -> PurchasePluginResult<Value, any Error>
@@ -24,16 +24,17 @@ extension PurchaseClient {
         let awaiting = session.withLock { $0.awaitingLogIn }
         let order =
             members.filter { !awaiting.contains($0.index) } + members.filter { awaiting.contains($0.index) }
-        return try await with(order[...], operation, unanswered: nil, execute: execute)
+        return try await callInOrder(order[...], operation, firstError: nil, execute: execute)
     }
 
-    /// Calls the first of `members`, and the next one if it returns `.notSupported`.
-    func with<Value: Sendable>(
-        _ members: ArraySlice<Member>, _ operation: PurchaseOperation, unanswered: (any Error)?,
+    /// Calls the first of `members`, and the next one if the first does not handle the operation. `firstError` is the
+    /// first error of the plugins that were called before.
+    func callInOrder<Value: Sendable>(
+        _ members: ArraySlice<Member>, _ operation: PurchaseOperation, firstError: (any Error)?,
         execute: @escaping @Sendable (any PurchasePlugin) async -> PurchasePluginResult<Value, any Error>
     ) async throws -> (value: Value, by: Member) {
-        guard let member = members.first else { throw unanswered ?? PurchaseError(.noSuitablePlugin) }
-        var unanswered = unanswered
+        guard let member = members.first else { throw firstError ?? PurchaseError(.noSuitablePlugin) }
+        var firstError = firstError
         let askedAt = configuration.clock.now()
         func sendReport(_ error: (any Error)?) {
             var report = PluginReport(pluginName: member.plugin.name, error: error)
@@ -57,18 +58,18 @@ extension PurchaseClient {
         } catch {
             try Task.checkCancellation()
             sendReport(error)
-            unanswered = unanswered ?? error
+            firstError = firstError ?? error
         }
-        return try await with(members.dropFirst(), operation, unanswered: unanswered, execute: execute)
+        return try await callInOrder(members.dropFirst(), operation, firstError: firstError, execute: execute)
     }
 
-    /// A failure of the operation itself, as opposed to a failure to reach the plugin.
+    /// An error that is thrown at once, without a call of the next plugin.
     private struct OperationFailure: Error { let error: any Error }
 
     /// Calls all plugins concurrently, and merges the values in the order of registration.
     ///
-    /// In the mode `strict`, throws the first error. In the mode `bestEffort`, merges the values that there are, and
-    /// throws only if there are plugins and none has a value.
+    /// In the mode `strict`, throws the first error. In the mode `bestEffort`, merges the available values, and throws
+    /// only if plugins were called and none of them has a value.
     func callAndCollect<Value: MergedAnswer>(
         _ operation: PurchaseOperation, _ mode: ReadMode,
         call: @escaping @Sendable (any PurchasePlugin) async throws -> Value
@@ -163,8 +164,8 @@ extension PurchaseClient {
         member.plugin.answerOrigin(of: operation) ?? AnswerOrigin(.plugin, asOf: configuration.clock.now())
     }
 
-    /// Calls a plugin with its deadline. A plugin that throws `CancellationError` without being cancelled has not
-    /// answered.
+    /// Calls a plugin with its deadline. If a plugin throws `CancellationError` although its caller was not cancelled,
+    /// throws `unreachable`.
     func withDeadline<Value: Sendable>(
         _ member: Member, hasDeadline: Bool = true,
         _ call: @escaping @Sendable (any PurchasePlugin) async throws -> Value

@@ -7,9 +7,9 @@ extension PurchaseClient {
 
     /// Logs a user in at every plugin. Changes of the user run one after another.
     ///
-    /// If a plugin throws an error that is not `isRetryable`, it rejects the user. Then the client logs out at every
+    /// A plugin rejects the user if it throws an error that is not `isRetryable`. Then the client logs out at every
     /// plugin and throws the first rejection. For a plugin that cannot be reached, the reports contain the error, and
-    /// the client repeats the log-in before its next call.
+    /// the client repeats the log-in before the plugin's next call.
     ///
     /// - Parameter appUserId: The user.
     /// - Returns: A report of each plugin.

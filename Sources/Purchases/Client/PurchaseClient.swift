@@ -9,8 +9,8 @@ import StoreModel
 ///     if try await client.getPaidFeatures().hasActiveFeature(with: "pro") { unlock() }
 ///
 /// The table `PurchaseOperation.all` has the rule of each operation. Operations of one plugin, such as `purchase` and
-/// `cancelSubscription`, go to the plugins in the order of registration until one does not return `.notSupported`.
-/// Reads (`get…`) and `restorePurchases` go to all plugins concurrently, and their answers are merged in that order.
+/// `cancelSubscription`, go to the plugins in the order of registration until one handles them. Reads (`get…`) and
+/// `restorePurchases` go to all plugins concurrently, and their answers are merged in that order.
 ///
 /// The client throws the errors of the plugins and `PurchaseError`: `notSetUp`, `alreadySetUp`, `noSuitablePlugin`, and
 /// `timedOut` for a plugin that did not answer in time, which does not affect the answers of others. You can use the
@@ -109,8 +109,8 @@ public final class PurchaseClient: PurchaseClientProtocol {
         finishStreams()
     }
 
-    /// Stops reading from the plugins, ends the client's streams, and returns when no task of the client is running.
-    /// Reads still work afterwards.
+    /// Stops listening to the plugins, ends the client's streams, and returns when no task of the client is running.
+    /// Calls of the client's methods still work afterwards.
     public func close() async {
         let (others, logIns) = work.withLock { work in
             defer { (work.listeners, work.requests, work.repeatedLogIns) = ([], [:], [:]) }
@@ -223,7 +223,6 @@ public final class PurchaseClient: PurchaseClientProtocol {
         return found
     }
 
-    /// Stores the current answers.
     func storeAnswers() async {
         guard let cache, let version = session.withLock({ $0.answersVersion }) else { return }
         await cache.store(version, at: configuration.clock.now()) { [session] in

@@ -74,7 +74,7 @@ public protocol PurchaseClientProtocol: AnyObject, Sendable {
     /// Restores earlier purchases at every plugin.
     ///
     /// - Returns: The restored purchases.
-    /// - Throws: The first error if nothing was restored.
+    /// - Throws: The first error if nothing was restored and a plugin failed.
     func restorePurchases() async throws -> RestoreResult
     /// Turns off renewal at the plugin that the token names.
     ///
@@ -234,8 +234,8 @@ extension PurchaseClientProtocol {
 
 /// The treatment of plugins that fail during a read.
 public enum ReadMode: Hashable, Sendable {
-    /// Merges the answers of the other plugins, and for features the last answer of the plugin itself. Throws when
-    /// there is no answer at all.
+    /// Merges the answers of the other plugins. For features, it also uses the last answer of the plugin that failed.
+    /// Throws if no plugin has an answer.
     case bestEffort
     /// Throws the first error, in the order of registration.
     case strict

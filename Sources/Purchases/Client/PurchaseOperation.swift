@@ -121,8 +121,8 @@ struct MergeRule: Hashable, Sendable {
         MergeRule(called: called, merged: .nothing, failure: failure, hasDeadline: hasDeadline, after: after)
     }
 
-    /// The default mode of a read. Partial features and restored purchases are useful, but a list without one plugin's
-    /// entries looks complete.
+    /// The default mode of a read. Features and restored purchases of some plugins are useful without those of the
+    /// others. A list without the entries of one plugin looks complete, so its mode is strict.
     var mode: ReadMode { failure == .failsAll ? .strict : .bestEffort }
 }
 

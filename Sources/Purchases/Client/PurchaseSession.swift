@@ -37,7 +37,7 @@ struct PurchaseSession {
     private var revisions = 0
     var paidFeatures = LastAnswers<PaidFeatures>()
     var features = LastAnswers<Features>()
-    /// The number of changes of the stored answers.
+    /// The number of changes of the answers that the client stores.
     private(set) var changes = 0
 
     // MARK: - Setup and user
@@ -50,7 +50,6 @@ struct PurchaseSession {
         return members
     }
 
-    /// Returns the plugins, or throws `notSetUp`.
     func members() throws(PurchaseError) -> [Member] {
         guard let registered else { throw PurchaseError(.notSetUp) }
         return registered
@@ -78,7 +77,7 @@ struct PurchaseSession {
         return revise()
     }
 
-    /// Records a changed answer. Answers of a plugin that stores them itself need not be stored.
+    /// Counts a changed answer. Ignores the answers of a plugin that stores them itself.
     private mutating func changed(_ index: Int) {
         if !indexesOfStoringPlugins.contains(index) { changes += 1 }
     }
@@ -91,7 +90,6 @@ struct PurchaseSession {
 
     func isAwaitingLogIn(_ index: Int, as user: UserId) -> Bool { user == userId && awaitingLogIn.contains(index) }
 
-    /// Records that a plugin has received the log-in of `user`.
     mutating func loggedIn(_ index: Int, as user: UserId) {
         if user == userId { awaitingLogIn.remove(index) }
     }
@@ -105,14 +103,14 @@ struct PurchaseSession {
 
     private func isCurrent(_ ticket: Ticket) -> Bool { !isChangingUser && ticket.epoch == epoch }
 
-    /// Records an update of all paid features that a plugin sent.
+    /// Replaces the known paid features of a plugin.
     mutating func record(_ features: PaidFeatures, from index: Int, at now: Date) -> Revision {
         if paidFeatures[index]?.value != features { changed(index) }
         paidFeatures.record(features, from: index, number: ticket().number, asOf: now)
         return revise()
     }
 
-    /// Adds to the known features of a plugin those that it sold or restored. An empty result removes none.
+    /// Adds the features that a plugin sold or restored to its known features. An empty result removes none.
     mutating func record(gained features: PaidFeatures, from index: Int, ticket: Ticket, at now: Date) -> Revision {
         guard isCurrent(ticket), !features.features.isEmpty else { return revise() }
         let known = paidFeatures[index]?.value ?? PaidFeatures()
@@ -158,7 +156,7 @@ struct PurchaseSession {
         return (collected, hasNoAnswer)
     }
 
-    /// Returns the last answer of a plugin to the user of a ticket, or `nil` if there is none or the user has changed.
+    /// Returns a plugin's last answer about the user of the ticket, or `nil` if there is none or the user has changed.
     func paidFeatures(of member: Member, ticket: Ticket) -> PaidFeatures? {
         isCurrent(ticket) ? paidFeatures(of: member) : nil
     }
@@ -206,8 +204,8 @@ struct PurchaseSession {
         return revise()
     }
 
-    /// Adds the answers of an earlier run, which are used until the plugins answer. If a plugin now stores its own
-    /// answers, those that an earlier version of the client stored for it are used only if the plugin has none.
+    /// Adds the answers of an earlier run, which are used until the plugins answer. The answers that a plugin stores
+    /// itself take precedence over those that the client stored for it.
     private mutating func recall(_ earlier: RecalledAnswers) {
         for (index, answers) in earlier.ofPlugins {
             paidFeatures.recall(answers.paidFeatures, from: index, asOf: answers.asOf)

@@ -73,8 +73,8 @@ public final class AppRequests: Sendable {
     var waitingForApp: Waiting { waiting.withLock { $0 } }
 }
 
-/// A page that a plugin must show to the customer. It has one outcome: the app's, or `unsupported` when the app
-/// releases the value.
+/// A page that a plugin must show to the customer. Its first outcome counts: the one that the app reports, or
+/// `unsupported` if the app releases this object before.
 public final class URLToOpen: Sendable {
     /// The address of the page.
     public let url: URL

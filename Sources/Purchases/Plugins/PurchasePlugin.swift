@@ -100,7 +100,7 @@ public protocol PurchasePlugin: AnyObject, Sendable {
     ///
     /// - Returns: Success, or `.notSupported`.
     func presentCodeRedemptionUI() async -> PurchasePluginResult<Void, any Error>
-    /// Receives facts about the user, such as an attribution.
+    /// Receives facts about the user, such as an email address.
     ///
     /// - Parameter attributes: The values by name; `nil` removes a value.
     func setAttributes(_ attributes: [PurchaseAttribute: String?]) async
@@ -108,7 +108,7 @@ public protocol PurchasePlugin: AnyObject, Sendable {
     func collectDeviceIdentifiers() async
     /// Clears the plugin's cache, so that the next answer comes from its system.
     func invalidatePaidFeaturesCache() async
-    /// Returns a stream of all paid features of this plugin: a value whenever a renewal, a refund or a later approval
+    /// Returns a stream that sends all paid features of this plugin whenever a renewal, a refund or a later approval
     /// changes them. Called once, at setup. The stream may end at any time.
     ///
     /// - Returns: The stream.

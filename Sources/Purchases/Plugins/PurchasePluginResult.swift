@@ -2,7 +2,7 @@
 public enum PurchasePluginResult<Success: Sendable, Failure: Error>: Sendable {
     /// The operation is complete.
     case success(Success)
-    /// The plugin handled the operation, and it failed. The caller gets the failure.
+    /// The operation failed. The caller gets the error; only for `presentCodeRedemptionUI`, the next plugin is called.
     case failure(Failure)
     /// The plugin does not handle the operation. The client calls the next plugin.
     case notSupported

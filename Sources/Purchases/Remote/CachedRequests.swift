@@ -31,7 +31,7 @@ struct RemoteContext: Sendable {
     let environment: StoreEnvironment?
     let pluginName: String
     let clock: any WallClock
-    /// Returns the present maximum age of an answer.
+    /// Returns the current maximum age of a cached answer.
     let freshness: @Sendable () -> Duration
     /// Receives every answer, and the error of every request without an answer.
     let report: @Sendable (RemoteAnswer) -> Void
@@ -47,7 +47,7 @@ struct Sourced<Value: Sendable>: Sendable {
     }
 }
 
-/// The requests of one kind to the backend. A fresh answer is returned without a request.
+/// The requests of one kind to the backend. A fresh cached answer is returned without a request.
 final class CachedRequests<Answer: RemoteAnswerBody>: Sendable {
     private let context: RemoteContext
     private let cache = Locked(MemoryCache<PaymentsHTTPRequest, Answer>())

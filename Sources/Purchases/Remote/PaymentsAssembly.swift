@@ -36,7 +36,7 @@ struct PaymentsAssembly: Sendable {
         showcaseService = ShowcaseService(requests: CachedRequests(context), locale: configuration.locale)
     }
 
-    /// Removes all cached answers, so that every request goes to the backend again.
+    /// Removes all cached answers, so that the next requests go to the backend.
     func removeAnswers() {
         featuresService.requests.removeAll()
         subscriptionsService.requests.removeAll()

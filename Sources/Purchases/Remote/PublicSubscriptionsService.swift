@@ -1,7 +1,7 @@
 import Foundation
 import StoreModel
 
-/// A user's subscriptions in the form for the app.
+/// Returns a user's subscriptions as values of `Subscription`, the type for apps.
 struct PublicSubscriptionsService: Sendable {
     let subscriptions: SubscriptionsService
 
@@ -36,8 +36,8 @@ extension Subscription {
 }
 
 extension Subscription.State {
-    /// A cancelled subscription whose period is over has expired. A subscription that the backend calls active is
-    /// active, whatever its dates.
+    /// A cancelled subscription whose period is over has expired. A subscription with the backend's state `active` or
+    /// `new` is active, whatever its dates.
     fileprivate init(_ row: SubscriptionInternal, at date: Date) {
         self =
             switch row.state {

@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 
 /// The outcome of a request of a `RemotePurchasePlugin`, for diagnostics: the origin and age of the answer, or the
-/// error. It contains no user and no answer.
+/// error. It contains neither the user nor the content of the answer.
 public struct RemoteAnswer: Sendable {
     /// The kind of request. The set is open.
     public typealias Question = OpenEnum<RemoteAnswer>

@@ -21,7 +21,6 @@ extension RemotePurchasePlugin {
         public var sellsOnTheWeb = true
         /// The locale for the prices of the web shop.
         public var locale = Locale.current
-        /// The maximum ages of a cached answer.
         package var freshness = Freshness()
         /// The maximum age of a cached answer while the app is visible, by default 5 minutes. With zero, every request
         /// goes to the backend.
@@ -35,10 +34,10 @@ extension RemotePurchasePlugin {
             get { freshness.background }
             set { freshness.background = newValue }
         }
-        /// Returns whether the app is not visible, which selects the maximum age. Called often, on any thread.
+        /// Returns whether the app is in the background. This selects the maximum age. Called often, on any thread.
         public var isInBackground: @Sendable () -> Bool = { false }
-        /// The timeout of one request. With its repetitions it stays below the purchase client's deadline of 30
-        /// seconds.
+        /// The timeout of one request. With the default values and one address, all attempts together take less than
+        /// the purchase client's deadline of 30 seconds, unless the server requires longer pauses.
         public var timeout: Duration = .seconds(8)
         /// The retry schedule.
         public var backoff = Backoff()
@@ -48,10 +47,11 @@ extension RemotePurchasePlugin {
         public var clock: any WallClock = SystemClock()
         /// The function that waits between attempts.
         public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-        /// Returns a random number from 0 to 1, which spreads the attempts.
+        /// Returns a random number from 0 to 1, which varies the pauses between attempts.
         public var random: @Sendable () -> Double = { .random(in: 0...1) }
-        /// The verifier of the server's signatures. Each request then contains a nonce, and a response without a
-        /// signature for it is not used (`untrustedAnswer`). `nil` accepts unsigned responses.
+        /// The verifier of the server's signatures. Each request then contains a nonce. A response is used only if its
+        /// signature is valid for this nonce; otherwise the error is `untrustedAnswer`. `nil` accepts unsigned
+        /// responses.
         public var answerVerifier: (any AnswerVerifier)?
         /// Whether a missing `answerVerifier` is an error (`untrustedAnswer`).
         public var requiresSignedAnswers = false

@@ -11,8 +11,9 @@ import Primitives
 /// `.notSupported` for other operations of one plugin. It throws `PurchaseError`: `noUserId` before a user is logged
 /// in, and the errors of `EntitlementServiceClient`.
 ///
-/// The plugin caches an answer for the user until its maximum age or the next date in it; `restorePurchases()` always
-/// requests a new one. An outdated answer never replaces an error, because `PurchaseClient` has the last known answers.
+/// The plugin caches an answer until its maximum age, or until a feature or period in it begins or ends.
+/// `restorePurchases()` always requests a new answer. If a request fails, the plugin throws the error and does not
+/// return an outdated answer: `PurchaseClient` stores the last answers.
 public final class RemotePurchasePlugin: PurchasePlugin {
     /// The name from the configuration.
     public let name: String
@@ -92,8 +93,8 @@ public final class RemotePurchasePlugin: PurchasePlugin {
         return note(.getSubscriptions, answer)
     }
 
-    /// Returns price points of the web shop as products. `Product.pricePointIdent` distinguishes them from products of
-    /// the app.
+    /// Returns price points of the web shop as products. `Product.pricePointIdent` distinguishes them from the products
+    /// of other plugins.
     ///
     /// - Parameter identifiers: The identifiers of the price points.
     /// - Returns: The products.
@@ -129,7 +130,8 @@ public final class RemotePurchasePlugin: PurchasePlugin {
         product.pricePointIdent == nil ? .notSupported : .failure(PurchaseError(.webPaymentsNotSupported))
     }
 
-    /// Requests the paid features again. The active ones are the restored purchases, by product or price point.
+    /// Requests the paid features again. The active ones are the restored purchases, named by their product or price
+    /// point.
     ///
     /// - Returns: The restored purchases.
     /// - Throws: `PurchaseError`.

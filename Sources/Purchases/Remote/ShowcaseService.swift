@@ -4,7 +4,6 @@ import StoreModel
 /// The price points of the backend's web shop.
 struct ShowcaseService: Sendable {
     let requests: CachedRequests<PricePointsResponse>
-    /// The locale for prices.
     let locale: Locale
 
     /// Returns the price points that the shop has among `idents`.
@@ -64,8 +63,8 @@ extension WebPricePoint {
 }
 
 extension Product {
-    /// Creates a product from a price point, under its ident. If the first period of a subscription differs from the
-    /// others, it is an introductory discount.
+    /// Creates a product from a price point, with its ident as the identifier. If the first period of a subscription
+    /// differs from the others, that period becomes an introductory discount.
     init(_ point: WebPricePoint, locale: Locale) {
         self.init(
             productIdentifier: point.ident, productType: .nonConsumable, currencyCode: "", localizedTitle: point.name,

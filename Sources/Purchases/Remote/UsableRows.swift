@@ -5,7 +5,7 @@ struct UsableRows<Row> {
     private(set) var rows: [Row] = []
     private(set) var unusable: [UnreadableRow]
 
-    /// Separates the rows. `all` contains the decoded rows, and `unreadable` the rows of the response between them.
+    /// Separates the rows. `all` contains the decoded rows, and `unreadable` the other rows of the same response.
     /// `reason` returns why a row cannot be used, or `nil`.
     init(_ all: [Row], unreadable: [UnreadableRow], unless reason: (Row) -> String?) {
         unusable = unreadable

@@ -18,7 +18,7 @@ extension EntitlementServiceClient: CreditService {
     /// Spends credits.
     ///
     /// - Parameters:
-    ///   - items: The items to spend, with their amounts.
+    ///   - items: The items to redeem, each with its id and type.
     ///   - type: The type of credit.
     ///   - customer: The customer.
     /// - Returns: The answer of the server.

@@ -34,11 +34,11 @@ public final class EntitlementServiceClient: ReceiptValidator {
         public var cachedCustomers = 16
         /// The function that waits between attempts.
         public var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }
-        /// Returns a random number from 0 to 1, which spreads the attempts.
+        /// Returns a random number from 0 to 1, which varies the pauses between attempts.
         public var random: @Sendable () -> Double = { .random(in: 0...1) }
-        /// The verifier of the server's signatures. Each request then contains a nonce, and a response without a
-        /// signature for it by one of the verifier's keys is not used (`untrustedAnswer`). `nil` accepts unsigned
-        /// responses.
+        /// The verifier of the server's signatures. Each request then contains a nonce. A response is used only if one
+        /// of the verifier's keys signed it for this nonce; otherwise the error is `untrustedAnswer`. `nil` accepts
+        /// unsigned responses.
         public var answerVerifier: (any AnswerVerifier)?
         /// Whether a missing `answerVerifier` is an error (`untrustedAnswer`).
         public var requiresSignedAnswers = false
@@ -46,8 +46,9 @@ public final class EntitlementServiceClient: ReceiptValidator {
         public var signatureTolerance: Duration = .seconds(86_400)
         /// The clock for signatures. It shows real time, even if the app follows a simulator's virtual time.
         public var signatureClock: any WallClock = SystemClock()
-        /// Returns the customer's own token, which your server issues for the user who is logged in. The server
-        /// requires it to spend credits, and for reads if the app is configured so. Called before every request.
+        /// Returns the customer's own token, which your own server issues for the user who is logged in. The
+        /// entitlement server requires it to spend credits, and also to read if the app's settings on that server say
+        /// so. Called before every request.
         public var customerToken: (@Sendable (CustomerID) async throws -> String?)?
         /// Returns a unique id for each request, for the server's idempotency keys and as a nonce.
         public var makeUUID: @Sendable () -> UUID = { UUID() }
@@ -194,8 +195,9 @@ public final class EntitlementServiceClient: ReceiptValidator {
         ).decoded(type)
     }
 
-    /// Returns a key that is the same for every attempt of one request, and differs for the next request with the same
-    /// content. The server replays its first answer for a day, and after a day that answer can be outdated.
+    /// Returns a key that is the same for every attempt of one request. The next request with the same content gets
+    /// another key. With the same key, the server would replay its first answer for a day, even if that answer is
+    /// outdated.
     private func idempotencyKey(path: String, body: [UInt8]) -> String {
         var digest = SHA256()
         digest.update(Array("\(path)\n\(configuration.makeUUID().uuidString)\n".utf8))

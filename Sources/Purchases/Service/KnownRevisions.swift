@@ -5,12 +5,12 @@ import Primitives
 ///
 /// A server answers a read from its standby only if the request has a revision and the standby has reached it. So a
 /// read never returns less than an earlier answer. A write can change several customers, for example when it merges
-/// two, but its answer has the revision of one. So a write discards the revisions of all others.
+/// two, but its answer has the revision of only one. So a write discards the revisions of all other customers.
 struct KnownRevisions {
     private let capacity: Int
     private var revisions: [CustomerID: Int64] = [:]
-    /// The number of writes that ended. The revision of a read in which a write ended is not stored, because its state
-    /// can be from before the write.
+    /// The number of writes that ended. If a write ends during a read, the revision of the read is not stored, because
+    /// its state can be from before the write.
     private var writes = 0
 
     init(capacity: Int) { self.capacity = capacity }

@@ -138,7 +138,7 @@ extension HTTPRequest {
 
 extension ServiceConnection.Answer {
     /// The server's time of the answer, to the second: its `Date` (RFC 9110 section 6.6.1). `nil` for an answer from a
-    /// cache. For a signed answer, the signed date, or `nil` if the two dates differ.
+    /// cache. For a signed answer, the signed date, or `nil` if it differs from `Date` by a minute or more.
     var serverTime: Date? {
         guard headers["Age"] == nil, let seconds = headers["Date"].flatMap(HTTPDate.seconds) else { return nil }
         let date = Date(timeIntervalSince1970: TimeInterval(seconds))
@@ -149,7 +149,6 @@ extension ServiceConnection.Answer {
         return signed
     }
 
-    /// Decodes the body.
     func decoded<T: Decodable>(_ type: T.Type) throws(PurchaseError) -> T {
         do {
             return try WireJSON.decode(type, from: bytes)

@@ -3,7 +3,7 @@ import HTTPCore
 
 /// The transactions of one request.
 struct TransactionBatch: Equatable {
-    /// The index of its first transaction among all.
+    /// The index of its first transaction among all transactions of the call.
     let offset: Int
     /// The number of renewal infos in earlier requests.
     let renewalOffset: Int
@@ -52,7 +52,7 @@ struct TransactionBatch: Equatable {
         return rejection
     }
 
-    /// Returns the rejection of the only transaction, or `nil` when the request as a whole was refused.
+    /// Returns the rejection of the only transaction, or `nil` for any other error of the request.
     func rejection(from error: PurchaseError) -> RejectedTransaction? {
         guard transactions.count == 1, error.code == .validationError, let problem = error.underlying as? HTTPProblem,
             problem.status == 422, problem.code != "idempotency_mismatch"

@@ -12,7 +12,8 @@ import Primitives
 /// needs exclusive access locks it.
 public final class FileSecureStorage: SecureStorage {
     package struct Configuration: Sendable {
-        /// The folder. It and its parents are created with mode 0700; a folder that others can read gets mode 0700.
+        /// The folder. It and its parents are created with mode 0700; a folder that other users can access gets mode
+        /// 0700.
         package var directory: String
         /// The greatest length of a value, in bytes.
         package var maximumBytes: Int

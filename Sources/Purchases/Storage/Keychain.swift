@@ -7,7 +7,7 @@ package protocol Keychain: Sendable {
     func remove(_ item: KeychainItem) -> KeychainStatus
 }
 
-/// A generic password of the Keychain: its attributes and the time at which it can be read.
+/// A generic password of the Keychain: its attributes, and when it can be read.
 package struct KeychainItem: Hashable, Sendable {
     package var service: String
     package var account: String
@@ -31,26 +31,27 @@ package struct KeychainStatus: RawRepresentable, Hashable, Sendable {
     package static let undecodable = KeychainStatus(rawValue: -26275)
     package static let missingEntitlement = KeychainStatus(rawValue: -34018)
 
-    /// Returns the error for a status that is not an answer. The text does not contain the value of `item`.
+    /// Returns the error for a status that reports a failure. The text does not contain the value of `item`.
     package func error(_ action: String, _ item: KeychainItem) -> PurchaseError {
-        let what = "\"\(item.account)\" in the Keychain"
+        let itemName = "\"\(item.account)\" in the Keychain"
         switch self {
         case .interactionNotAllowed:
             return PurchaseError(
                 .storageLocked, "The Keychain cannot \(action) \"\(item.account)\" while the device is locked.")
         case .missingEntitlement:
-            let group = item.accessGroup.map { "the access group \($0)" } ?? "a Keychain of its own"
+            let group = item.accessGroup.map { "the access group \($0)" } ?? "an access group"
             return PurchaseError(
                 .storageFailed,
-                "The app may not \(action) \(what): its entitlements (keychain-access-groups) do not name \(group).")
+                "The app may not \(action) \(itemName): its entitlements (keychain-access-groups) do not contain \(group)."
+            )
         case .undecodable:
-            return PurchaseError(.storageCorrupt, "The value of \(what) is damaged; remove it.")
+            return PurchaseError(.storageCorrupt, "The value of \(itemName) is damaged; remove it.")
         case .diskFull:
-            return PurchaseError(.storageFailed, "The disk is full; the app cannot \(action) \(what).")
+            return PurchaseError(.storageFailed, "The disk is full; the app cannot \(action) \(itemName).")
         case .notAvailable:
-            return PurchaseError(.storageFailed, "There is no Keychain; the app cannot \(action) \(what).")
+            return PurchaseError(.storageFailed, "There is no Keychain; the app cannot \(action) \(itemName).")
         default:
-            return PurchaseError(.storageFailed, "The app cannot \(action) \(what) (OSStatus \(rawValue)).")
+            return PurchaseError(.storageFailed, "The app cannot \(action) \(itemName) (OSStatus \(rawValue)).")
         }
     }
 }

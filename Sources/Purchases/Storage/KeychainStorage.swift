@@ -82,7 +82,7 @@ public struct KeychainStorage: SecureStorage {
         try write(data, to: item)
     }
 
-    /// Updates or adds the item. Repeats both if another process creates or removes the item between the two calls.
+    /// Updates or adds the item. Repeats both if another process creates the item between the two calls.
     private func write(_ value: [UInt8], to item: KeychainItem) throws {
         var status = KeychainStatus.itemNotFound
         for _ in 0..<10 {

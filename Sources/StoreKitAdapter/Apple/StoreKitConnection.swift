@@ -14,7 +14,7 @@
     /// The App Store, through StoreKit 2.
     ///
     /// Create it when the app starts: it listens at once. It passes on every transaction with its signature, even if
-    /// StoreKit on this device could not verify it: only the verifier decides whether it is genuine.
+    /// StoreKit on this device could not verify it. The server or the local verifier decides whether it is genuine.
     ///
     /// StoreKit offers less than the protocol `StoreConnection`:
     /// - The transaction of an approved purchase (Ask to Buy) does not name its payment. It is matched with the oldest
@@ -331,7 +331,7 @@
                 return streams.messages
             }
 
-            /// Shows a message; the customer then answers Apple.
+            /// Shows a message. The customer then answers on Apple's sheet.
             ///
             /// - Parameters:
             ///   - message: The id of the message.

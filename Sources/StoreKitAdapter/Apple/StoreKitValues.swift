@@ -156,7 +156,7 @@
 
     #if !os(tvOS) && !os(watchOS) && !os(visionOS)
         extension PromotedPurchase {
-            /// Creates a promoted purchase. The App Store includes win-back offers only.
+            /// Creates a promoted purchase. The only offers that the App Store includes are win-back offers.
             @available(macOS 14.4, *)
             init(_ intent: StoreKit.PurchaseIntent) {
                 self.init(productID: ProductID(unchecked: intent.product.id))

@@ -1,8 +1,8 @@
 import StoreModel
 
-/// The transactions that are being delivered or wait for their next attempt.
-/// A transaction is handed over: passed to the app's `deliver` function. This is repeated until the transaction is
-/// acknowledged or refused, with one attempt at a time.
+/// The transactions that are being delivered or wait for their next attempt. To hand over a transaction is to pass it
+/// to the queue's `deliver` function. This is repeated until the transaction is acknowledged or refused, with one
+/// attempt at a time.
 struct Deliveries {
     typealias Caller = UInt64
 

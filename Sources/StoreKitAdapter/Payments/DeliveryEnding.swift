@@ -30,7 +30,7 @@ extension Deliveries.Ending {
         }
     }
 
-    /// Whether only another customer may succeed with the transaction.
+    /// Whether the transaction is delivered again only on request.
     var isRefusal: Bool {
         switch self {
         case .rejected, .held: true

@@ -1,7 +1,7 @@
 import StoreModel
 
-/// The transactions that are being finished at the store. Each is finished once at a time, and again until the store
-/// confirms.
+/// The transactions that are being finished at the store. Each has one request at a time, which is repeated until the
+/// store confirms it.
 struct Finishes {
     private struct Finish {
         /// The acknowledged transaction; `nil` if the app itself requested the finish.

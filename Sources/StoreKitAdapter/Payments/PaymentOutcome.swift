@@ -76,8 +76,7 @@ public struct PaymentError: Error, Equatable, Sendable {
 public enum DeliveryVerdict: Sendable {
     /// The server has stored the transaction durably. It may be finished.
     case acknowledged
-    /// The transaction is not genuine, or does not belong to this customer, for whom it is not
-    /// delivered again.
+    /// The transaction is not genuine, or does not belong to this customer. It is delivered again only on request.
     case rejected(any Error)
     /// The transaction belongs to another customer. It was not presented, and waits for
     /// ``PaymentQueue/redeliverAll()``.
@@ -93,7 +92,7 @@ extension PaymentError.Code {
     public static var deferred: Self { Self(rawValue: "deferred") }
     /// The customer has paid, but the server has not acknowledged the transaction yet. It is kept and delivered again.
     public static var acknowledgementPending: Self { Self(rawValue: "acknowledgementPending") }
-    /// The customer has paid, but the verifier rejected the transaction. It stays unfinished, and can be redelivered.
+    /// The customer has paid, but the server rejected the transaction. It stays unfinished, and can be redelivered.
     public static var rejected: Self { Self(rawValue: "rejected") }
     /// The store refused or could not be reached; `underlying` is the cause.
     public static var storeFailed: Self { Self(rawValue: "storeFailed") }

@@ -15,7 +15,7 @@ public enum FinishPolicy: Sendable {
 extension PaymentQueue {
     /// The settings of a payment queue.
     public struct Configuration: Sendable {
-        /// The store that sells.
+        /// The connection to the store that sells.
         public var connection: any StoreConnection
         /// Checks a product before each purchase, if set: whether this device may pay, and whether the store sells the
         /// product. An error of this check becomes the purchase's answer.
@@ -34,7 +34,7 @@ extension PaymentQueue {
         /// Creates a configuration.
         ///
         /// - Parameters:
-        ///   - connection: The store that sells.
+        ///   - connection: The connection to the store that sells.
         ///   - products: Checks a product before each purchase; `nil` skips this check.
         ///   - finishing: When transactions are finished.
         ///   - makePaymentID: Creates the id of a payment.

@@ -44,7 +44,7 @@ extension PaymentQueue {
         configuration.connection.promotedPurchases
     }
 
-    /// The store's open messages to the customer, such as a price increase. Each change sends all that are open.
+    /// The store's open messages to the customer, such as a price increase. Each change sends all open messages.
     public nonisolated var messages: AsyncStream<[StoreMessage]> { configuration.connection.messages }
 
     /// Answers a message of the store: shows it, or passes on the customer's answer, such as the consent to a price
@@ -89,7 +89,7 @@ extension PaymentQueue {
         }
     }
 
-    /// Shows where the customer cancels or changes subscriptions.
+    /// Shows the subscriptions, so that the customer can cancel or change them.
     ///
     /// - Parameter subscriptionGroupID: The group whose subscriptions are shown; `nil` shows all.
     /// - Throws: ``PaymentError``, as ``redeemOfferCode(_:appAccountToken:)`` does.
@@ -136,7 +136,7 @@ extension PaymentQueue {
 extension PaymentError {
     static let isShutDown = PaymentError(.shutDown, "The payment queue was shut down. Create a new one.")
 
-    /// Creates the error for what a connection threw.
+    /// Converts an error that a connection threw.
     init(storeAnswered error: any Error) {
         switch error {
         case let failure as StoreFailure:

@@ -34,7 +34,7 @@ public actor PaymentQueue {
     private var nextWork: UInt64 = 0
     private(set) var isShutDown = false
 
-    /// Creates a queue. It does nothing until `start()` is called.
+    /// Creates a queue. It does not listen to the store until `start()` is called.
     ///
     /// - Parameters:
     ///   - configuration: The store, and the settings of the queue.
@@ -152,7 +152,7 @@ public actor PaymentQueue {
     ///
     /// Callers that wait for the store or for a restore get `customerChanged`. If the store still completes such a
     /// purchase, it is delivered and appears in `completions`. Transactions that wait for an acknowledgement are
-    /// presented again now. Transactions that came only from a restore are discarded.
+    /// presented again now. Transactions that came only from a restore and name no customer are discarded.
     public func customerChanged() { handle(.customerChanged) }
 
     /// Presents again all transactions that wait for an acknowledgement, including rejected and held ones. Call this
@@ -182,9 +182,9 @@ public actor PaymentQueue {
     /// Finishes a transaction. Call this only with the finish policy `.byCaller`.
     public func finish(_ transaction: TransactionID) { handle(.finishRequested(transaction)) }
 
-    /// Stops listening, and answers all waiting callers. Unfinished transactions stay at the store for the next launch.
-    /// Returns when all work has ended, or after `Configuration.shutDownLimit`. A delivery that ignores its
-    /// cancellation continues after that, and its verdict is discarded.
+    /// Stops listening, and ends all waiting calls with the error `shutDown`. Unfinished transactions stay at the store
+    /// for the next launch. Returns when all work has ended, or after `Configuration.shutDownLimit`. A delivery that
+    /// ignores its cancellation continues after that, and its verdict is discarded.
     public func shutDown() async {
         if !isShutDown {
             isShutDown = true

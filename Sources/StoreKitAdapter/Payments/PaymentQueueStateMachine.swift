@@ -16,7 +16,7 @@ struct PaymentQueueStateMachine {
     private var payments = OpenPayments()
     private var deliveries = Deliveries()
     private var restores = Restores()
-    /// The transactions that callers presented as owned; each call is a restore of its own.
+    /// The transactions that callers presented as owned, with one `Restores` per call.
     private var presentations: [Caller: Restores] = [:]
     private var finishes = Finishes()
     private var isShutDown = false
@@ -266,7 +266,7 @@ struct PaymentQueueStateMachine {
 }
 
 extension Deliveries.Item {
-    /// `nil` if the transaction came only from a restore, which reports it.
+    /// The state for the completions. `nil` if the transaction came only from a restore, whose result contains it.
     fileprivate var state: StoreUpdate.State? {
         switch reason {
         case .purchased: .purchased(transaction)

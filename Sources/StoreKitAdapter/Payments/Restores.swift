@@ -81,7 +81,6 @@ struct Restores {
         return true
     }
 
-    /// Ends the restore with an error.
     mutating func abandon(_ error: PaymentError) -> Ending? { current == nil ? nil : end(.failure(error)) }
 
     private mutating func end(_ result: Result<[StoreTransaction], any Error>) -> Ending {

@@ -26,9 +26,10 @@ extension ProductRequestError: Equatable {
 
 /// Fetches products from the store and caches them.
 ///
-/// A product is fetched once in a run, until the storefront changes or the caller requests a refresh. Prices and names
-/// depend on the storefront, and the connection reports each change of it. Callers that request the same product at the
-/// same time share one request; a cancelled caller does not affect the others. Failures are not cached.
+/// A product is fetched once. It is fetched again only after the storefront changes, or if the caller requests a
+/// refresh. Prices and names depend on the storefront, and the connection reports each change of it. Callers that
+/// request the same product at the same time share one request; a cancelled caller does not affect the others. Failures
+/// are not cached.
 ///
 ///     let products = try await request.products(["com.example.pro"])
 public actor ProductRequest {

@@ -46,13 +46,14 @@ struct PaymentJournal: Codable, Equatable, Sendable {
 
     mutating func forget(_ payment: PaymentID) { entries.removeAll { $0.payment == payment } }
 
-    /// Returns the payment that a purchase without a caller answers: the oldest open one of the same product, quantity
-    /// and customer. `isOpen` returns whether no purchase for a payment is in progress.
-    func payment(answeredBy transaction: StoreTransaction, isOpen: (PaymentID) -> Bool) -> PaymentID? {
+    /// Returns the payment that led to a transaction, for a transaction that no purchase call returned: the oldest open
+    /// payment of the same product, quantity and customer. Ignores the payments for which `isInProgress` returns
+    /// `true`.
+    func payment(for transaction: StoreTransaction, isInProgress: (PaymentID) -> Bool) -> PaymentID? {
         guard transaction.reason != .renewal, transaction.ownership != .familyShared else { return nil }
         return entries.first { entry in
             entry.state != .bought && entry.product == transaction.productID && entry.quantity == transaction.quantity
-                && entry.appAccountToken == transaction.appAccountToken && isOpen(entry.payment)
+                && entry.appAccountToken == transaction.appAccountToken && !isInProgress(entry.payment)
         }?.payment
     }
 }

@@ -9,7 +9,7 @@ struct StoreKitEntitlements: Sendable {
     var timeouts = StoreKitTimeouts()
 
     /// Returns the transactions that give access now. All renewal info shares one timeout: if it takes longer than
-    /// `StoreKitTimeouts.details`, the transactions come without it.
+    /// `StoreKitTimeouts.details`, the transactions are returned without it.
     ///
     /// - Parameter late: Receives the latest transactions of subscriptions if their renewal info arrives later.
     /// - Throws: `StoreFailure` with the code `unreachable` if StoreKit does not answer; `CancellationError`.

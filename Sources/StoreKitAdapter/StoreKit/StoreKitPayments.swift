@@ -11,7 +11,7 @@ actor StoreKitPayments {
     private var added: [PaymentID: ContinuousClock.Instant] = [:]
     private var machine: StoreKitStateMachine
     private var work: [PaymentID: Task<Void, Never>] = [:]
-    /// The finished transactions: StoreKit forgets consumables that are finished.
+    /// The finished transactions. They are needed because StoreKit forgets finished consumables.
     private var finished: Set<TransactionID> = []
     private var isClosed = false
 
@@ -26,7 +26,7 @@ actor StoreKitPayments {
         let written = try? storage?.data(for: Self.journalKey)
         let journal = written.flatMap { try? WireJSON.decode(PaymentJournal.self, from: $0) }
         machine = StoreKitStateMachine(journal: journal ?? PaymentJournal())
-        // If the list of unfinished transactions takes longer, other updates no longer wait for it.
+        // After this time, other events no longer wait for the list of unfinished transactions.
         Task { [weak self] in
             guard (try? await timeouts.sleep(timeouts.details)) != nil else { return }
             await self?.handle(.listed)
@@ -112,8 +112,8 @@ actor StoreKitPayments {
         return timeouts.budget(spent: now - (added[payment] ?? now))
     }
 
-    /// Returns the transaction that a payment bought in an earlier run. Reports it later if that takes longer than
-    /// `budget` allows.
+    /// Returns the transaction that a payment bought in an earlier run. If StoreKit takes longer than `budget` allows,
+    /// returns `nil` and reports the transaction later.
     private func find(
         _ id: TransactionID, for payment: PaymentID, within budget: TimeoutBudget
     ) async -> StoreTransaction? {

@@ -112,7 +112,7 @@ struct StoreKitStateMachine {
             return [.report(StoreUpdate(productID: transaction.productID, state: .revoked(transaction)))]
         }
         let isKnown = journal.entries.contains { $0.transaction == transaction.id }
-        let open = isKnown ? nil : journal.payment(answeredBy: transaction) { inProgress[$0] == nil }
+        let open = isKnown ? nil : journal.payment(for: transaction) { inProgress[$0] != nil }
         guard let payment = open else {
             return [.report(StoreUpdate(productID: transaction.productID, state: .purchased(transaction)))]
         }
@@ -179,7 +179,7 @@ struct StoreKitStateMachine {
         return actions + (held.removeValue(forKey: product) ?? []).flatMap { report($0) }
     }
 
-    /// Returns whether StoreKit answered a purchase with an earlier one. For a product that can be owned once, it
+    /// Returns whether StoreKit answered a purchase with an earlier one. For a product that can be owned once, StoreKit
     /// returns the existing transaction, or a new one with the same original transaction.
     private static func isPurchase(_ transaction: StoreTransaction, ofOwned owned: StoreTransaction) -> Bool {
         guard owned.revocationDate == nil else { return false }

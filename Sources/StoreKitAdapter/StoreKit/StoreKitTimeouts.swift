@@ -6,7 +6,7 @@ struct StoreKitTimeouts: Sendable {
     /// The timeout for all details of one purchase: unfinished and owned transactions, and renewal info.
     var details: Duration = .seconds(2)
     /// The timeout of a required query, such as the one for the product before a purchase. Apple documents no limit. A
-    /// slow mobile network answers well within this time, and nothing has been sold when it ends.
+    /// query over a slow mobile network ends well within this time. After a timeout, nothing has been sold.
     var query: Duration = .seconds(30)
     var clock = MonotonicClock()
     var sleep: @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) }

@@ -62,7 +62,7 @@ private struct Payload: Decodable {
     let isUpgraded: Bool?
     let appAccountToken: String?
 
-    /// A date in milliseconds since 1970, of the years that RFC 3339 has a text for.
+    /// A date in milliseconds since 1970, in the range of years that RFC 3339 can represent.
     struct Milliseconds: Decodable {
         let date: Date
 

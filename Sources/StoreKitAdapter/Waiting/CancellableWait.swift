@@ -1,7 +1,7 @@
 import Primitives
 
 /// Runs `operation`, and returns its result. If the caller is cancelled first, throws `CancellationError` at once, and
-/// the operation continues for the others that share it.
+/// the operation continues for the other callers that share it.
 func cancellableWait<Answer: Sendable>(
     _ operation: @escaping @Sendable () async throws -> Answer
 ) async throws -> Answer {

@@ -68,13 +68,13 @@ struct DownloadRequest: Sendable {
     }
 
     enum ResponseKind: Hashable, Sendable {
-        /// The body continues the state: with all bytes, or with `count` bytes.
+        /// The body contains the bytes that follow those of the state. `count` is its length; `nil` if it is unknown.
         case body(DownloadState, count: Int?)
         /// The received bytes belong to another version.
         case otherVersion
         /// The server does not support ranges, or returned another range than requested.
         case noParts
-        /// The server may succeed later, after the requested pause.
+        /// A temporary failure, and the pause that the server requires; `nil` if it requires none.
         case later(Duration?)
         case refused
     }
@@ -96,7 +96,7 @@ struct DownloadRequest: Sendable {
         else { return .noParts }
         let version = ContentVersion(headers)
         guard state.received > 0 else {
-            // Without a version, the next part could belong to another file.
+            // Without a version, the next part could belong to another version of the file.
             guard version.condition != nil || sent.range.count == sent.total else { return .noParts }
             return .body(DownloadState(version: version, total: sent.total), count: sent.range.count)
         }

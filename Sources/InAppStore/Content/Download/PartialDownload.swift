@@ -36,8 +36,7 @@ final class PartialDownload: Sendable {
 
     var state: DownloadState { current.withLock { $0 } }
 
-    /// Prepares for the bytes that `state` announces: after the received ones, or in their place if nothing was
-    /// received.
+    /// Prepares for the next bytes of `state`. If `state.received` is 0, deletes the bytes of earlier requests.
     func begin(_ state: DownloadState) throws(FileFailure) {
         let isChanged = current.withLock { $0.version != state.version || $0.total != state.total }
         if state.received == 0 { try reset() }
@@ -52,7 +51,7 @@ final class PartialDownload: Sendable {
         current.withLock { $0.received += bytes.count }
     }
 
-    /// Marks the download as complete, for a server that did not announce the length.
+    /// Marks the download as complete. Call it only if the server did not announce the length.
     func end() throws(FileFailure) {
         var state = state
         state.total = state.received

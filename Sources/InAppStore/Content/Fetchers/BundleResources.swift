@@ -9,9 +9,9 @@ import Primitives
     ///
     ///     configuration.contentFetchers = [OnDemandContentFetcher(BundleResources())]
     ///
-    /// The files of a product, including `PRODUCT.checksum`, have a common tag: as a folder reference with the name of
-    /// the product, or as single files with a tag that no other file has. The system may remove released resources when
-    /// it needs space.
+    /// Give all files of a product, including `PRODUCT.checksum`, one tag that no other file has. Add them as single
+    /// files, or as a folder reference with the name of the product. The system may remove released resources when it
+    /// needs space.
     public actor BundleResources: OnDemandResources {
         private let bundle: Bundle
         /// The requests whose resources are in use. The system keeps resources while a request for them exists.
@@ -90,8 +90,8 @@ import Primitives
 #endif
 
 extension Bundle {
-    /// Returns the folder with the file: in a folder named like the file without its extension, or in the bundle
-    /// itself.
+    /// Returns the folder that contains the file. Searches the folder with the file's name without its extension, then
+    /// the bundle itself.
     func folder(holding name: String) -> String? {
         let own = URL(fileURLWithPath: name).deletingPathExtension().lastPathComponent
         let file =
@@ -120,7 +120,8 @@ extension PurchaseError {
         }
         let sentence =
             switch code {
-            case .diskFull: "There is no space for the on-demand resources. Free some, or release other resources."
+            case .diskFull:
+                "There is no space for the on-demand resources. Free some space, or release other resources."
             case .invalidContentFetcherParameters: "tags: the app has no on-demand resources with one of these tags."
             default: "The on-demand resources could not be loaded: \(error.localizedDescription)"
             }

@@ -68,8 +68,8 @@ struct FallbackContentFetcher: ContentFetcher {
         }
     }
 
-    /// Throws the error of the last fetcher, with the reasons of all. A full disk fails at once, because it affects all
-    /// fetchers.
+    /// Throws the code of the last fetcher's error, with the reasons of all errors. A full disk or a missing permission
+    /// ends the fetch at once, because it affects all fetchers.
     func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {
@@ -81,9 +81,9 @@ struct FallbackContentFetcher: ContentFetcher {
             do {
                 try ContentCache.makeFolder(folder)
                 let other = try others.fetcher(for: parameters)
-                let its = ContentOrder(productID: order.productID, parameters: parameters, workFolder: folder)
-                let content = try await other.fetch(its, progress: progress)
-                successful.withLock { $0 = (other, its) }
+                let otherOrder = ContentOrder(productID: order.productID, parameters: parameters, workFolder: folder)
+                let content = try await other.fetch(otherOrder, progress: progress)
+                successful.withLock { $0 = (other, otherOrder) }
                 return content
             } catch {
                 try Task.checkCancellation()

@@ -20,7 +20,7 @@ struct ContentSource: Sendable {
         sha256 = parameters["sha256"]?.stringValue.flatMap { Hex.decode($0) }
     }
 
-    /// Checks a file. Throws `contentMismatch` if its size or digest differs, and `FileFailure`.
+    /// Checks a file. Throws `contentMismatch` if its size or digest differs, and `FileFailure` if it cannot be read.
     func check(_ file: String) throws {
         if size == nil, sha256 == nil { return }
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)

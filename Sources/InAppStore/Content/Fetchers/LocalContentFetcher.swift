@@ -17,8 +17,8 @@ public struct LocalContentFetcher: ContentFetcher {
     ///   - order: The order, with the URL among its parameters.
     ///   - progress: Receives the size of an archive.
     /// - Returns: The archive or folder.
-    /// - Throws: `PurchaseError`: `contentFetchFailed` if nothing is at the URL, `contentMismatch`; and an error that
-    ///   names a file.
+    /// - Throws: `PurchaseError`: `contentFetchFailed` if there is no archive or folder at the URL, `contentMismatch`
+    ///   if its size or digest differs. A file that cannot be read throws an error with its path.
     public func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {
@@ -26,7 +26,7 @@ public struct LocalContentFetcher: ContentFetcher {
         var status = stat()
         guard stat(source.url.path, &status) == 0 else {
             guard [ENOENT, ENOTDIR].contains(errno) else { throw FileFailure("read", source.url.path, errno) }
-            throw PurchaseError(.contentFetchFailed, "There is nothing at \(source.url.path) (URL).")
+            throw PurchaseError(.contentFetchFailed, "There is no archive or folder at \(source.url.path) (URL).")
         }
         switch status.st_mode & S_IFMT {
         case S_IFDIR:

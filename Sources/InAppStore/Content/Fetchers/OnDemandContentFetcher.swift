@@ -23,7 +23,7 @@ public protocol OnDemandResources: Sendable {
 /// Fetches content from on-demand resources: `{"type": "OnDemandContentFetcher", "tags": ["film"], "checksum": "…"}`.
 ///
 /// The folder must have a file with the product's id and the extension `.checksum`, which contains the same string as
-/// `checksum`. Otherwise the resources belong to another version of the app. Add the fetcher to
+/// the parameter `checksum`. Otherwise the resources belong to another version of the app. Add the fetcher to
 /// `StoreConfiguration.contentFetchers`.
 public struct OnDemandContentFetcher: ContentFetcher {
     public let types = ShippedContentFetcher.onDemand.types

@@ -2,13 +2,13 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// Downloads an archive: `{"type": "RemoteContentFetcher", "URL": "https://…", "size": 12345, "sha256": "…"}`. The last
-/// two are optional. The URL uses https, or http on the loopback interface.
+/// Downloads an archive: `{"type": "RemoteContentFetcher", "URL": "https://…", "size": 12345, "sha256": "…"}`. `size`
+/// and `sha256` are optional. The URL uses https, or http on the loopback interface.
 ///
 /// It requests one range at a time, so that it can report progress and no data is lost, even over transports that
-/// buffer responses. After a broken connection or a busy server it retries with a pause. It continues with the received
-/// bytes if the server still has the same version (`ETag`, `Last-Modified`), also in a later run. From a server without
-/// ranges it requests the whole file. It does not follow redirects: use the final URL.
+/// buffer responses. After a broken connection or a temporary failure of the server, it retries with a pause. It keeps
+/// the received bytes if the server still has the same version (`ETag`, `Last-Modified`), also in a later run. From a
+/// server without ranges it requests the whole file. It does not follow redirects: use the final URL.
 public struct RemoteContentFetcher: ContentFetcher {
     /// The settings of a remote content fetcher.
     public struct Configuration: Sendable {
@@ -178,7 +178,7 @@ public struct RemoteContentFetcher: ContentFetcher {
             .contentMismatch, "The content has more than the \(configuration.maximumBytes) bytes of the limit.")
     }
 
-    /// The exchange has no deadline of its own: the idle timeout ends it.
+    /// The timeout of a request. It is long, because the idle timeout ends a broken exchange earlier.
     private static let longest: Duration = .seconds(86_400)
 
     /// Throws `HTTPError.timeout` if the activity counter of `work` does not change within the idle timeout.
@@ -205,7 +205,6 @@ public struct RemoteContentFetcher: ContentFetcher {
         }
     }
 
-    /// The result of one request.
     private enum Outcome: Sendable {
         case arrived
         case noParts
@@ -213,7 +212,7 @@ public struct RemoteContentFetcher: ContentFetcher {
         case broken(PurchaseError, after: Duration?)
     }
 
-    /// The attempts without progress.
+    /// Counts the attempts without progress.
     private struct Attempts {
         /// The range size; `nil` to request the whole file.
         private(set) var piece: Int?
@@ -226,7 +225,7 @@ public struct RemoteContentFetcher: ContentFetcher {
             furthest = received
         }
 
-        /// Returns the pause before the next request. Throws if no attempt is left.
+        /// Returns the pause before the next request, or `nil` for no pause. Throws if no attempt is left.
         mutating func pause(
             after outcome: Outcome, received: Int, backoff: Backoff, spread: () -> Double
         ) throws -> Duration? {

@@ -20,7 +20,7 @@ struct ContentCache: Sendable {
     private static let workPrefix = "work-"
     private static func workName(_ parameters: String) -> String { workPrefix + parameters.prefix(16) }
 
-    /// Returns a digest of parameters. Identifies them without storing them, because a URL may be a secret.
+    /// Returns a digest of parameters. The record contains it instead of the parameters, because a URL may be a secret.
     static func digest(of parameters: JSONObject) -> String {
         Hex.encode(SHA256.hash(JSONValue.object(parameters).encoded()))
     }
@@ -50,7 +50,7 @@ struct ContentCache: Sendable {
         return lstat(content(product), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Recovers `.NAME.new-XXXXXX`, the name that `FolderReplacement` gives to folders that it removes.
+    /// Removes the leftover `.NAME.new-XXXXXX`. `FolderReplacement` gives this name to a folder before it removes it.
     private func recoverRemoval(_ leftover: String) {
         let name = leftover.dropFirst().dropLast(".new-XXXXXX".count)
         if !name.isEmpty { try? FolderReplacement.recover("\(root)/\(name)") }
@@ -113,8 +113,8 @@ struct ContentCache: Sendable {
         (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
     }
 
-    /// Returns a folder name for a product's id. Names are unique, even without case sensitivity, and contain no path.
-    /// Lowercase letters, digits, `.`, `-` and `_` stay. A digest replaces a name that would be too long.
+    /// Returns a folder name for a product's id. Names are unique even on a file system that ignores case, and contain
+    /// no path. Lowercase letters, digits, `.`, `-` and `_` stay. A digest replaces a name that would be too long.
     static func name(of product: ProductID) -> String {
         var name = ""
         for byte in product.rawValue.utf8 {
@@ -131,7 +131,6 @@ struct ContentCache: Sendable {
     }
 }
 
-/// The record in a product's folder.
 private struct Record {
     var product: ProductID
     var parameters: String?

@@ -48,8 +48,8 @@ package final class ContentLibrary: ContentManager {
 
     /// Fetches the content of a product. The stream throws `PurchaseError`: `invalidContentFetcherParameters`,
     /// `contentFetcherNotRegistered`, `contentFetchFailed`, `contentMismatch`, `contentExtractionFailed`, `diskFull`,
-    /// `notPermitted`, `storageFailed`, `operationCancelled`. It throws `unsupported` for an archive without an
-    /// extractor, before the download.
+    /// `notPermitted`, `storageFailed`, `operationCancelled`. Without an extractor, it throws `unsupported` for an
+    /// archive, and does not call a fetcher that returns only archives.
     package func fetch(
         _ product: ProductID, parameters: JSONObject
     ) -> AsyncThrowingStream<ContentProgress, any Error> {

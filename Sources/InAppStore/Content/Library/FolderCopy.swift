@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Copies a folder's files and folders, and nothing else, within the limits for archives.
+/// Copies the files and folders in a folder, within the limits for archives. Refuses links and special files.
 struct FolderCopy {
     let limits: ExtractionLimits
     private var entries = 0

@@ -1,6 +1,6 @@
 import Primitives
 
-/// A fetch that any number of callers share. It is cancelled when the last caller leaves.
+/// A fetch that any number of callers share. It is cancelled when the last caller stops listening.
 final class SharedFetch: Sendable {
     typealias Progress = AsyncThrowingStream<ContentProgress, any Error>
 
@@ -34,7 +34,7 @@ final class SharedFetch: Sendable {
         }
     }
 
-    /// Begins `work`. Its result is the last value of all listeners.
+    /// Begins `work`. Every listener receives its result as the last value.
     func run(_ work: @escaping @Sendable () async -> Result<ContentProgress, PurchaseError>) {
         let task = Task { end(await work()) }
         let isOver = state.withLock { state in
@@ -55,7 +55,6 @@ final class SharedFetch: Sendable {
         }
     }
 
-    /// The latest progress.
     var latest: ContentProgress? { state.withLock { $0.latest } }
 
     /// Ends the fetch for all listeners with `error`, and returns when its work has ended.
