@@ -32,7 +32,7 @@ extension PurchaseError.Code {
     public static let purchaseSuccessful = Self(rawValue: "purchaseSuccessful")
     /// A deferred purchase was not approved.
     public static let purchaseDeclined = Self(rawValue: "purchaseDeclined")
-    /// The store revoked a purchase: it was refunded, or is no longer shared by the family.
+    /// The store revoked a purchase: it was refunded, or is no longer shared with the family.
     public static let purchaseRevoked = Self(rawValue: "purchaseRevoked")
     /// Not an error: a promoted purchase continues.
     public static let promotedPurchaseBegun = Self(rawValue: "promotedPurchaseBegun")

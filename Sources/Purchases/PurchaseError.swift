@@ -45,7 +45,7 @@ public struct PurchaseError: Error, Equatable, Sendable {
         public static let untrustedAnswer = Code(rawValue: "untrustedAnswer")
         /// A response could not be decoded.
         public static let decodingError = Code(rawValue: "decodingError")
-        /// This version does not support the operation.
+        /// The operation is not supported by this version, this system or these settings.
         public static let unsupported = Code(rawValue: "unsupported")
         /// A secure storage could not be read or written.
         public static let storageFailed = Code(rawValue: "storageFailed")

@@ -70,17 +70,17 @@ public struct ListedProduct: Sendable, Equatable {
 
 extension ProductType {
     /// The names of product types in product lists.
-    static let wordsInLists: [(type: ProductType, word: String)] = [
+    static let listNames: [(type: ProductType, word: String)] = [
         (.nonConsumable, "nonConsumable"), (.consumable, "consumable"),
         (.autoRenewableSubscription, "renewableSubscription"), (.nonRenewingSubscription, "nonRenewingSubscription"),
     ]
 
     /// The name of the type in product lists; `nil` if it has none.
-    var wordInLists: String? { Self.wordsInLists.first { $0.type == self }?.word }
+    var listName: String? { Self.listNames.first { $0.type == self }?.word }
 
     /// Creates the type with this name in product lists; `nil` for any other name.
-    init?(wordInLists word: String) {
-        guard let found = Self.wordsInLists.first(where: { $0.word == word }) else { return nil }
+    init?(listName word: String) {
+        guard let found = Self.listNames.first(where: { $0.word == word }) else { return nil }
         self = found.type
     }
 }

@@ -233,7 +233,7 @@ private struct ProductListLinter {
             add(.warning, "\(entry.pointer)/identifier", "the store does not sell \"\(product.id)\"")
             return
         }
-        guard let word = atStore.kind.wordInLists, atStore.kind != product.productType else { return }
+        guard let word = atStore.kind.listName, atStore.kind != product.productType else { return }
         add(.error, "\(entry.pointer)/productType", "at the store \"\(product.id)\" is a \(word)")
     }
 }

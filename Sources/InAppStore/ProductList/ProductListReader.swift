@@ -52,7 +52,7 @@ struct ProductListReader {
         "identifier", "productType", "isSubscribersOnly", "preAcquired", "preAcquiredViaSubscription",
         "enablesProducts", "discountedProducts", "fullPriceProductIdentifier", "variants", "contentFetcherParameters",
     ]
-    private static let types = ProductType.wordsInLists.map(\.word)
+    private static let types = ProductType.listNames.map(\.word)
 
     private mutating func product(_ element: JSONValue, at pointer: String) -> ListedProduct? {
         guard case .object(let members) = element else {
@@ -109,7 +109,7 @@ struct ProductListReader {
             fail(pointer, "productType is \(value == nil ? "missing" : "not a string"); it must be one of \(types)")
             return nil
         }
-        guard let type = ProductType(wordInLists: text) else {
+        guard let type = ProductType(listName: text) else {
             let hint = NearestName.hint(text, among: Self.types)
             fail(pointer, "\"\(text)\" is not a productType; it must be one of \(types).\(hint)")
             return nil

@@ -5,12 +5,12 @@ import StoreModel
 /// All sets contain base products (`ProductList.base(of:)`): the product for a variant, and the product at full price
 /// for a discount.
 package struct ProductSets: Sendable, Equatable {
-    /// Bought, and not revoked.
+    /// Products that were bought and not revoked.
     package let purchased: Set<String>
-    /// Acquired on this device through a subscription, or automatically with one. An acquired product is allowed only
-    /// while a subscription enables it.
+    /// Products that were acquired on this device through a subscription, and those that subscribers acquire
+    /// automatically. An acquired product is allowed only while a subscription enables it.
     package let acquiredViaSubscription: Set<String>
-    /// The union of the two.
+    /// The union of `purchased` and `acquiredViaSubscription`.
     package let acquired: Set<String>
     /// The products that the app must give access to: bought products, products that are acquired from the start, and
     /// products acquired through a subscription while the active subscription enables them.

@@ -4,7 +4,8 @@ import StoreModel
 /// Subscriptions across several apps: combines the receipt validation statuses of the apps.
 extension StoreState {
     /// Returns the effective subscription in this app: its own, or a sibling's that counts in several apps. An active
-    /// one takes precedence over an ended one, then the later end, then this app's own.
+    /// subscription takes precedence over an ended one. Otherwise, the one with the later end takes precedence, and at
+    /// the same end, this app's own.
     func effectiveSubscription(at now: Date) -> (info: SubscriptionInfo, source: SharedUserInfo?)? {
         let own = ownSubscriptions(at: now).map { (info: $0, source: nil as SharedUserInfo?) }
         let others = applicableSiblings.flatMap { sibling in
@@ -53,7 +54,7 @@ extension StoreState {
         )
     }
 
-    /// The limit of shared subscriptions, which limits the size of the information. No customer has so many at once.
+    /// The limit of shared subscriptions, which keeps the information small. No customer has so many at once.
     private static let maximumSubscriptions = 16
 }
 

@@ -24,7 +24,7 @@ extension Store {
         return StoreAnswer(customer: customer, receivedAt: answer.receivedAt)
     }
 
-    /// The features that the customer paid for, by `lastAnswer`.
+    /// The features that the customer paid for, according to `lastAnswer`.
     public var paidFeatures: PaidFeatures { coordinator.paidFeatures }
 
     /// Returns the server's answer about the customer. Requests a new one if the last answer is outdated, or after

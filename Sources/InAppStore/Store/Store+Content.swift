@@ -55,12 +55,12 @@ extension Store {
         await coordinator.updateContent(from: content)
     }
 
-    /// Returns the folder of the content of `productIdentifier`; `nil` if it is not on the device or there is none.
+    /// Returns the folder of the content of `productIdentifier`; `nil` if it is not on the device.
     public func contentLocation(_ productIdentifier: String) -> String? {
         ProductID(rawValue: productIdentifier).flatMap { contentLocation($0) }
     }
 
-    /// Returns the folder of the content of `product`; `nil` if it is not on the device or there is none.
+    /// Returns the folder of the content of `product`; `nil` if it is not on the device.
     public func contentLocation(_ product: ProductID) -> String? {
         list[product].flatMap { content.location(of: list.base(of: $0.id)) }
     }

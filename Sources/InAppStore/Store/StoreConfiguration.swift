@@ -33,8 +33,8 @@ public struct StoreConfiguration: Sendable {
     public var products: ProductRequest?
     /// The base URL of the entitlement server, followed by the URLs to use if it does not answer.
     public var serverURLs: [String] = []
-    /// The app's public key at the entitlement server. An app may contain it: it gives access to the app's own customer
-    /// only.
+    /// The app's public key at the entitlement server. It is meant to be in the app. It gives access to a customer only
+    /// by the customer's id; the server can also require a `customerToken`.
     public var publicKey: APIKey?
     /// Validates purchases: by default a client of the entitlement server.
     public var validator: (any ReceiptValidator)?
@@ -52,7 +52,7 @@ public struct StoreConfiguration: Sendable {
     /// Unpacks archives for the default `contentManager`: by default `SystemZipExtractor` on Apple platforms. Elsewhere
     /// there is no default: archives are `unsupported` unless you set one, such as `ZipExtractor` of `ZipExtraction`.
     public var archiveExtractor: (any ArchiveExtractor)?
-    /// Additional or replacing content fetchers. The first fetcher with a `type` is used.
+    /// Additional content fetchers. They take precedence over the default fetchers with the same `type`.
     public var contentFetchers: [any ContentFetcher] = []
     /// Stores the state: by default the Keychain on Apple platforms, elsewhere the folder of `storageName`. The store
     /// locks the storage while it exists, if the storage supports locks.

@@ -23,7 +23,6 @@ actor StoreCoordinator {
     /// The instant up to which all scheduled changes were processed. Time passes while the state is computed, so the
     /// next change is searched from this instant and not from the one at which the timer is set.
     private var processedUntil: Date
-    /// The scheduled request.
     var refreshTask: Task<Void, Never>?
     /// The second request after the device's clock was found to be ahead of the server's.
     var clockCheck: Task<Void, Never>?

@@ -1,8 +1,8 @@
 import Primitives
 import StoreModel
 
-/// The exclusive lock of a store on its storage, held while the store exists: by name in this process, and at the
-/// storage itself if it supports locks.
+/// The exclusive lock of a store on its storage, held while the store exists. It locks the name of the store in this
+/// process, and the storage itself if the storage supports locks.
 final class StoreLock: Sendable {
     private static let names = Locked<Set<ExactString>>([])
     private let name: String

@@ -2,10 +2,9 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// The values that the store writes to its `SecureStorage`. Each is stored with its customer, so that it is never used
-/// for another one.
+/// The values that the store writes to its `SecureStorage`. A value of a customer is stored together with the customer,
+/// so that it is never used for another customer.
 struct StoreRecords: Sendable {
-    /// The storage keys.
     enum Key {
         static let answer = "validation"
         static let acquired = "acquiredViaSubscription"

@@ -24,7 +24,7 @@ public struct StoreSnapshot: Sendable, Equatable {
     public var multiAppReceiptValidationStatus: [BundleID: ReceiptValidationStatus]
     /// The language and region of the storefront, once it is known, for example `en_US`.
     public var appStoreLocale: String?
-    /// The features that the customer may use, by name, with all details.
+    /// The customer's features with all details, active or not.
     public var features: [CustomerFeature]
 
     /// Creates a snapshot.
@@ -40,7 +40,7 @@ public struct StoreSnapshot: Sendable, Equatable {
     ///   - receiptValidationStatus: The status of the last validation.
     ///   - multiAppReceiptValidationStatus: The status of each app that shares its subscriptions.
     ///   - appStoreLocale: The language and region of the storefront.
-    ///   - features: The features that the customer may use.
+    ///   - features: The customer's features, active or not.
     public init(
         customer: CustomerID? = nil, allowedProducts: Set<String> = [], purchasedProducts: Set<String> = [],
         acquiredViaSubscriptionProducts: Set<String> = [], acquiredProducts: Set<String> = [],
@@ -67,7 +67,7 @@ public struct StoreSnapshot: Sendable, Equatable {
 public struct SubscriptionInfo: Sendable, Equatable {
     /// The subscription, as the server sent it.
     public var subscription: CustomerSubscription
-    /// Whether access has ended: at or after its end, or by a revocation.
+    /// Whether access has ended, by its expiry or by a revocation.
     public var isExpired: Bool
 
     /// Creates the information about a subscription.

@@ -40,7 +40,6 @@ struct StoreState: Sendable, Equatable {
         var sandboxValidation: TimeInterval = 150
     }
 
-    /// A customer of this device.
     struct Owner: Sendable, Hashable {
         var customer: CustomerID
         var isAnonymous: Bool

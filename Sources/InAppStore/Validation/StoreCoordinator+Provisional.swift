@@ -36,7 +36,7 @@ extension StoreCoordinator {
         write(rejectedTransactions, as: StoreRecords.Key.rejectedTransactions)
     }
 
-    /// Returns whether a purchase can be used though the server has not acknowledged it.
+    /// Returns whether a purchase can be used although the server has not acknowledged it.
     nonisolated func isProvisional(_ transaction: TransactionID) -> Bool {
         state.activeProvisionalPurchases(at: now).contains { $0.transactionID == transaction }
     }

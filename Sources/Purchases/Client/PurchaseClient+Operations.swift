@@ -220,8 +220,8 @@ extension PurchaseClient {
         return purchase
     }
 
-    /// Updates the paid features of plugins. Returns when all have answered, after the deadline of a purchase, or when
-    /// the caller is cancelled. Later answers reach `paidFeaturesUpdates`.
+    /// Updates the paid features of plugins. Returns when all have answered, after `afterPurchaseDeadline`, or when the
+    /// caller is cancelled. Later answers reach `paidFeaturesUpdates`.
     private func refreshPaidFeatures(of members: [Member]) async {
         guard !members.isEmpty else { return }
         let refresh = runInBackground { [self] in
@@ -229,7 +229,7 @@ extension PurchaseClient {
                 for member in members {
                     group.addTask { [self] in
                         _ = try? await callAndCollectPaidFeatures(.bestEffort, of: [member]) {
-                            // The purchase can change another plugin's answer, so its cache is outdated.
+                            // The purchase can change the answers of other plugins, so their caches are outdated.
                             await $0.invalidatePaidFeaturesCache()
                             return try await $0.getPaidFeatures()
                         }

@@ -22,7 +22,7 @@ public final class AppRequests: Sendable {
     private let continuation: AsyncStream<Request>.Continuation
     private let waiting = Locked(Waiting())
 
-    /// The number of current and of all waits for the app.
+    /// The number of current waits for the app, and the number of all waits.
     struct Waiting: Equatable {
         var now = 0
         var everBegun = 0

@@ -72,7 +72,7 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     /// - Throws: `PurchaseError`.
     public func getFeatures() async throws -> Features {
         let rows = try await services.featuresService.features(of: try user())
-        return note(.getFeatures, rows.map(Features.init))
+        return record(.getFeatures, rows.map(Features.init))
     }
 
     /// Returns the features that the user paid for.
@@ -80,7 +80,7 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     /// - Returns: The paid features.
     /// - Throws: `PurchaseError`.
     public func getPaidFeatures() async throws -> PaidFeatures {
-        note(.getPaidFeatures, try await services.paidFeaturesService.paidFeatures(of: try user(), report: note))
+        record(.getPaidFeatures, try await services.paidFeaturesService.paidFeatures(of: try user(), report: record))
     }
 
     /// Returns the user's subscriptions.
@@ -89,8 +89,8 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     /// - Throws: `PurchaseError`.
     public func getSubscriptions() async throws -> [Subscription] {
         let answer = try await services.publicSubscriptionsService.subscriptions(
-            of: try user(), at: clock.now(), report: note)
-        return note(.getSubscriptions, answer)
+            of: try user(), at: clock.now(), report: record)
+        return record(.getSubscriptions, answer)
     }
 
     /// Returns price points of the web shop as products. `Product.pricePointIdent` distinguishes them from the products
@@ -101,7 +101,7 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     /// - Throws: `PurchaseError`.
     public func getProductsAndPricePoints(with identifiers: [String]) async throws -> Set<Product> {
         guard sellsOnTheWeb, !identifiers.isEmpty else { return [] }
-        return note(
+        return record(
             .getProductsAndPricePoints,
             try await services.showcaseService.products(identifiers, for: try user()))
     }
@@ -113,7 +113,7 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     /// - Throws: `PurchaseError`.
     public func getWebPricePoints(with identifiers: Set<String>) async throws -> [WebPricePoint] {
         guard sellsOnTheWeb, !identifiers.isEmpty else { return [] }
-        return note(
+        return record(
             .getWebPricePoints,
             try await services.showcaseService.pricePoints(identifiers.sorted(), for: try user()))
     }
@@ -136,9 +136,9 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     /// - Returns: The restored purchases.
     /// - Throws: `PurchaseError`.
     public func restorePurchases() async throws -> RestoreResult {
-        let features = note(
+        let features = record(
             .restorePurchases,
-            try await services.paidFeaturesService.paidFeatures(of: try user(), ignoringCache: true, report: note))
+            try await services.paidFeaturesService.paidFeatures(of: try user(), ignoringCache: true, report: record))
         let active = features.activeFeatures(at: clock.now())
         return RestoreResult(
             restored: active.compactMap { $0.productIdentifier ?? $0.pricePointIdent }, paidFeatures: features,
@@ -155,9 +155,9 @@ public final class RemotePurchasePlugin: PurchasePlugin {
         state.withLock { $0.origins[operation] }
     }
 
-    private func note(_ rows: [UnreadableRow]) { state.withLock { $0.unreadableRows = rows } }
+    private func record(_ rows: [UnreadableRow]) { state.withLock { $0.unreadableRows = rows } }
 
-    private func note<Value>(_ operation: PurchaseOperation, _ answer: Sourced<Value>) -> Value {
+    private func record<Value>(_ operation: PurchaseOperation, _ answer: Sourced<Value>) -> Value {
         state.withLock { $0.origins[operation] = answer.origin }
         return answer.value
     }

@@ -5,10 +5,10 @@ import StoreModel
 /// A queue of payments to one store. It buys and restores products, and repeats the delivery of each transaction until
 /// it is acknowledged.
 ///
-/// The queue passes a transaction to `deliver`, and finishes it at the store only after it was acknowledged. A
-/// transaction that cannot be acknowledged now is delivered again, with growing pauses and at every launch. `start()`
-/// begins to listen to the store, which first reports the unfinished transactions of earlier launches. Each purchase
-/// gets exactly one answer, even if its caller is cancelled or the queue is shut down.
+/// The queue passes a transaction to `deliver`. By default, it finishes the transaction at the store only after it was
+/// acknowledged. A transaction that cannot be acknowledged now is delivered again, with growing pauses and at every
+/// launch. `start()` begins to listen to the store, which first reports the unfinished transactions of earlier
+/// launches. Each purchase gets exactly one answer, even if its caller is cancelled or the queue is shut down.
 ///
 ///     let queue = PaymentQueue(configuration: .init(connection: store)) { transactions in … }
 ///     await queue.start()

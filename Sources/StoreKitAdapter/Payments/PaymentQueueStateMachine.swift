@@ -4,8 +4,8 @@ import StoreModel
 /// The decisions of the payment queue, without side effects: events in, actions out.
 ///
 /// Each update has one recipient: the payment that it names, otherwise a running restore, otherwise the completions. A
-/// transaction is passed to one delivery at a time, and finished only after it was acknowledged. Every caller gets
-/// exactly one answer. A result that no caller waits for is a completion.
+/// transaction is passed to one delivery at a time. By default, it is finished only after it was acknowledged. Every
+/// caller gets exactly one answer. A result that no caller waits for is a completion.
 ///
 /// `OpenPayments`, `Deliveries`, `Restores` and `Finishes` each store one part of the state. This type connects them.
 struct PaymentQueueStateMachine {

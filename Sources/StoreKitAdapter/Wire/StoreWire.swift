@@ -57,7 +57,8 @@ package enum StoreWire {
         /// All messages that are open now; absent if the simulator does not support messages. A message that opens or
         /// closes comes with an update of its subscription, which ends the long poll.
         package var messages: [StoreMessage]?
-        /// The purchases that the customer began in the store and no device has taken; absent if there are none.
+        /// The purchases that the customer began in the store and that no device has taken yet; absent if there are
+        /// none.
         package var promotedPurchases: [PromotedPurchase]?
 
         package init(

@@ -31,7 +31,6 @@ struct ContentVersion: Hashable, Sendable {
     private static func fits(_ text: String) -> Bool { (1...1024).contains(text.utf8.count) }
 }
 
-/// The progress of a download.
 struct DownloadState: Hashable, Sendable {
     var version = ContentVersion()
     /// The total number of bytes; `nil` while it is unknown.

@@ -104,7 +104,7 @@ struct FallbackContentFetcher: ContentFetcher {
 }
 
 extension PurchaseError {
-    /// Converts an error of fetching a product's content.
+    /// Converts an error that occurred while the content of `product` was fetched.
     init(fetching product: ProductID, _ error: any Error) {
         switch error {
         case let error as PurchaseError: self = error

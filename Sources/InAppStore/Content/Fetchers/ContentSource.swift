@@ -52,7 +52,7 @@ struct ContentSource: Sendable {
 }
 
 extension URL {
-    /// Whether the URL leads to this device only.
+    /// Whether the host of the URL is this device: `localhost` or a loopback address.
     var isLoopback: Bool {
         guard let host = host?.lowercased() else { return false }
         let parts = host.split(separator: ".", omittingEmptySubsequences: false)

@@ -78,7 +78,7 @@ struct ContentCache: Sendable {
     }
 
     /// Removes the work folders, except those that `isKept` accepts.
-    func clearWork(_ product: ProductID, but isKept: (String) -> Bool = { _ in false }) {
+    func clearWork(_ product: ProductID, keeping isKept: (String) -> Bool = { _ in false }) {
         for name in Self.names(in: folder(product)) where name.hasPrefix(Self.workPrefix) {
             if !isKept(name) { try? FileManager.default.removeItem(atPath: "\(folder(product))/\(name)") }
         }
