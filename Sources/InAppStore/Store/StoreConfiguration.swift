@@ -112,7 +112,7 @@ public struct StoreConfiguration: Sendable {
     public var clock: any WallClock
     /// Waits for a duration, or throws if the task is cancelled. The store, the payment queue and the defaults use it.
     public var sleep: @Sendable (Duration) async throws -> Void
-    /// Returns the pause before attempt 1, 2, … to present or finish a transaction.
+    /// Returns the pause before retry 1, 2, … of a delivery or a finish.
     public var retryPause: @Sendable (Int) -> Duration
     /// Returns a number from 0 to 1, which varies the pauses between the retries of the default validator and fetcher.
     public var random: @Sendable () -> Double

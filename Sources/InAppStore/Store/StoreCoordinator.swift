@@ -3,8 +3,8 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// Owns the store's state and is its only writer. Each of its methods changes the state with one `commit`, and each
-/// snapshot shows one consistent state.
+/// Owns the store's state and is its only writer. Its methods change the state only with `commit`, so each snapshot
+/// shows one consistent state.
 ///
 /// It sends one request to the server at a time (`+Server`), presents transactions (`+Delivery`), and manages the
 /// customer (`+Customer`), acquired products (`+Acquiring`) and shared subscriptions (`+Siblings`).

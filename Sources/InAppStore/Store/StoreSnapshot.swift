@@ -7,7 +7,7 @@ public struct StoreSnapshot: Sendable, Equatable {
     public var customer: CustomerID?
     /// The products that the app must give access to.
     public var allowedProducts: Set<String>
-    /// The products that were bought and not revoked, without consumables and subscriptions.
+    /// The products that were bought and not revoked, without consumables and auto-renewable subscriptions.
     public var purchasedProducts: Set<String>
     /// The products that were acquired on this device through a subscription. They are allowed only while a
     /// subscription enables them.

@@ -26,7 +26,7 @@ extension PaymentQueue {
         public var makePaymentID: @Sendable () -> PaymentID
         /// Waits for a duration, or throws if the task is cancelled.
         public var sleep: @Sendable (Duration) async throws -> Void
-        /// Returns the pause before attempt 1, 2, … of a delivery or a finish that failed.
+        /// Returns the pause before retry 1, 2, … of a delivery or a finish that failed.
         public var pause: @Sendable (Int) -> Duration
         /// The time that `shutDown()` waits for deliveries and requests that ignore their cancellation.
         public var shutDownLimit: Duration
@@ -39,7 +39,7 @@ extension PaymentQueue {
         ///   - finishing: When transactions are finished.
         ///   - makePaymentID: Creates the id of a payment.
         ///   - sleep: Waits for a duration, or throws if the task is cancelled.
-        ///   - pause: Returns the pause before attempt 1, 2, … of a delivery or a finish that failed.
+        ///   - pause: Returns the pause before retry 1, 2, … of a delivery or a finish that failed.
         ///   - shutDownLimit: How long `shutDown()` waits for work that ignores its cancellation.
         public init(
             connection: any StoreConnection, products: ProductRequest? = nil,

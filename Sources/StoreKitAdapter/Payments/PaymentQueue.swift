@@ -133,7 +133,7 @@ public actor PaymentQueue {
     /// - Parameter transactions: The transactions that the customer owns.
     /// - Returns: The transactions that were acknowledged.
     /// - Throws: ``PaymentError``: `acknowledgementPending` if one of them could not be acknowledged now, `rejected` if
-    ///   all were rejected, `customerChanged`, `cancelled`, `shutDown`.
+    ///   none of them was acknowledged and one was rejected, `customerChanged`, `cancelled`, `shutDown`.
     @discardableResult
     public func present(_ transactions: [StoreTransaction]) async throws -> [StoreTransaction] {
         nextCaller += 1

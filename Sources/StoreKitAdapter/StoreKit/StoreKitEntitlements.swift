@@ -11,16 +11,18 @@ struct StoreKitEntitlements: Sendable {
     /// Returns the transactions that give access now. All renewal info shares one timeout: if it takes longer than
     /// `StoreKitTimeouts.details`, the transactions are returned without it.
     ///
-    /// - Parameter late: Receives the latest transactions of subscriptions if their renewal info arrives later.
+    /// - Parameter onLateResult: Receives the latest transactions of subscriptions if their renewal info arrives later.
     /// - Throws: `StoreFailure` with the code `unreachable` if StoreKit does not answer; `CancellationError`.
-    func transactions(late: @escaping StoreKitTransaction.Late = { _ in }) async throws -> [StoreTransaction] {
+    func transactions(onLateResult: @escaping StoreKitTransaction.LateHandler = { _ in }) async throws
+        -> [StoreTransaction]
+    {
         let owned = try await timeouts.answer("about purchases of this customer") { [current] in await current() }
         guard owned.contains(where: { $0.kind == .autoRenewableSubscription }) else { return owned }
         let subscriptions = Set(owned.map(\.originalID))
         let statuses = await timeouts.budget().answer(
-            late: { statuses in
+            onLateResult: { statuses in
                 for status in statuses where subscriptions.contains(status.transaction.originalID) {
-                    await late(status.transaction)
+                    await onLateResult(status.transaction)
                 }
             }, { [statuses] in await statuses() })
         let infos = Dictionary(
@@ -33,7 +35,7 @@ struct StoreKitEntitlements: Sendable {
         }
     }
 
-    /// Returns the latest state of each subscription. Throws as `transactions(late:)`.
+    /// Returns the latest state of each subscription. Throws as `transactions(onLateResult:)`.
     func subscriptionStatuses() async throws -> [StoreSubscriptionStatus] {
         try await timeouts.answer("about subscriptions of this customer") { [statuses] in await statuses() }
     }

@@ -94,9 +94,10 @@ actor StoreKitPayments {
                 return handle(.answered(payment.id, .failed(failure)))
             }
             let budget = budget(for: payment.id)
-            let late = lateRenewalInfo(of: payment.id)
+            let onLateResult = lateRenewalInfo(of: payment.id)
             run(for: payment.id) { [queries, timeouts] in
-                .answered(payment.id, await queries.answer(to: payment, within: budget, timeouts, late: late))
+                .answered(
+                    payment.id, await queries.answer(to: payment, within: budget, timeouts, onLateResult: onLateResult))
             }
         case .find(let payment, let transaction):
             let budget = budget(for: payment)
@@ -117,16 +118,16 @@ actor StoreKitPayments {
     private func find(
         _ id: TransactionID, for payment: PaymentID, within budget: TimeoutBudget
     ) async -> StoreTransaction? {
-        let late = lateRenewalInfo(of: payment)
+        let onLateResult = lateRenewalInfo(of: payment)
         let found = await budget.answer(
-            late: { [weak self, timeouts] found in
-                let transaction = await found.withRenewalInfo(within: timeouts.budget(), late: late)
+            onLateResult: { [weak self, timeouts] found in
+                let transaction = await found.withRenewalInfo(within: timeouts.budget(), onLateResult: onLateResult)
                 await self?.report(late: .found(payment, transaction), after: payment)
             }, { [queries] in await queries.find(id) })
-        return await found?.withRenewalInfo(within: budget, late: late)
+        return await found?.withRenewalInfo(within: budget, onLateResult: onLateResult)
     }
 
-    private func lateRenewalInfo(of payment: PaymentID) -> StoreKitTransaction.Late {
+    private func lateRenewalInfo(of payment: PaymentID) -> StoreKitTransaction.LateHandler {
         { [weak self] in await self?.report(late: .renewalChanged($0), after: payment) }
     }
 

@@ -32,10 +32,10 @@ struct StoreKitQueries: Sendable {
     ///   - payment: The payment to make.
     ///   - budget: How long the purchase may wait for details, in total.
     ///   - timeouts: How long it may wait for the product.
-    ///   - late: Receives renewal info that arrives after the end of the budget.
+    ///   - onLateResult: Receives renewal info that arrives after the end of the budget.
     func answer(
         to payment: Payment, within budget: TimeoutBudget, _ timeouts: StoreKitTimeouts,
-        late: @escaping StoreKitTransaction.Late
+        onLateResult: @escaping StoreKitTransaction.LateHandler
     ) async -> StoreKitStateMachine.Answer {
         let found: Sell?
         do {
@@ -54,7 +54,7 @@ struct StoreKitQueries: Sendable {
         guard !Task.isCancelled else { return .failed(Self.cancelled) }
         switch await sell() {
         case .bought(let bought):
-            return .bought(await bought.withRenewalInfo(within: budget, late: late), owned: owned)
+            return .bought(await bought.withRenewalInfo(within: budget, onLateResult: onLateResult), owned: owned)
         case .pending: return .pending
         case .failed(let failure): return .failed(failure)
         case .unknown(let failure): return .unknown(failure)

@@ -19,14 +19,14 @@ final class TimeoutBudget: Sendable {
     }
 
     /// Returns the result of `operation`, or `nil` if it takes longer than the remaining time. The operation continues
-    /// then, and passes its result to `late`.
+    /// then, and passes its result to `onLateResult`.
     func answer<Answer: Sendable>(
-        late: @escaping @Sendable (Answer) async -> Void = { _ in },
+        onLateResult: @escaping @Sendable (Answer) async -> Void = { _ in },
         _ operation: @escaping @Sendable () async -> Answer?
     ) async -> Answer? {
         let begun = clock.now
         let answer = await withTimeout(
-            of: remaining.withLock { $0 }, sleep: sleep, late: late, operation)
+            of: remaining.withLock { $0 }, sleep: sleep, onLateResult: onLateResult, operation)
         let waited = clock.now - begun
         remaining.withLock { $0 = max(.zero, $0 - waited) }
         return answer

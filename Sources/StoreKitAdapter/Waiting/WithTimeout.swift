@@ -2,17 +2,17 @@ import Primitives
 import StoreModel
 
 /// Returns the result of `operation`, or `nil` if it takes longer than `limit`. The operation continues then, and
-/// passes its result to `late`.
+/// passes its result to `onLateResult`.
 func withTimeout<Answer: Sendable>(
     of limit: Duration = .seconds(2),
     sleep: @escaping @Sendable (Duration) async throws -> Void = { try await Task.sleep(for: $0) },
-    late: @escaping @Sendable (Answer) async -> Void = { _ in },
+    onLateResult: @escaping @Sendable (Answer) async -> Void = { _ in },
     _ operation: @escaping @Sendable () async -> Answer?
 ) async -> Answer? {
     let promise = Promise<Answer?>()
     Task {
         let answer = await operation()
-        if !promise.resolve(.success(answer)), let answer { await late(answer) }
+        if !promise.resolve(.success(answer)), let answer { await onLateResult(answer) }
     }
     let timer = Task {
         try await sleep(limit)

@@ -16,7 +16,7 @@ struct WithTimeoutTests {
         let gate = Gate()
         let limits = CallLog<Duration>()
         let answer: Int? = await withTimeout(
-            sleep: { limits.record($0) }, late: { [late] in late.record($0) },
+            sleep: { limits.record($0) }, onLateResult: { [late] in late.record($0) },
             {
                 try? await gate.pass()
                 return 2
@@ -28,7 +28,7 @@ struct WithTimeoutTests {
 
     @Test func `no answer in time is none, and nothing comes late`() async {
         let answer: Int? = await withTimeout(
-            sleep: { _ in try await Gate().pass() }, late: { [late] in late.record($0) }, { nil })
+            sleep: { _ in try await Gate().pass() }, onLateResult: { [late] in late.record($0) }, { nil })
         #expect(answer == nil && late.all.isEmpty)
     }
 
