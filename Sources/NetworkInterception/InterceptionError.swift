@@ -3,7 +3,7 @@ import Primitives
 
 /// An error of this module. It compares by `code` and contains no header values and no bodies.
 ///
-/// A failed request throws its transport's error, unchanged; the record of the request has it too.
+/// A failed request throws its transport's error, unchanged. The record of the request contains that error too.
 public struct InterceptionError: Error, Equatable, Sendable {
     /// The kind of error. It is open, so that a floret can define its own kinds.
     public typealias Code = OpenEnum<InterceptionError>

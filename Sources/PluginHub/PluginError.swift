@@ -58,19 +58,19 @@ extension PluginError {
         public static let ambiguousReceiver = Code(rawValue: "ambiguousReceiver")
         /// Two plugins have the same name.
         public static let duplicatePlugin = Code(rawValue: "duplicatePlugin")
-        /// The receiver does not handle the message, or the message is of a kind that no plugin handles (`requests`).
+        /// The receiver does not handle the message, or the policy lists `requests`, which have no effect.
         public static let unsupportedMessage = Code(rawValue: "unsupportedMessage")
         /// The payload lacks a required field.
         public static let missingField = Code(rawValue: "missingField")
         /// A field of the payload has an invalid value.
         public static let invalidField = Code(rawValue: "invalidField")
-        /// The plugin is not registered any longer.
+        /// The plugin was removed from the hub, or the hub refused it.
         public static let unknownPlugin = Code(rawValue: "unknownPlugin")
         /// The plugin is not running yet: it sent a message from its initialiser or before `start()`.
         public static let notRunning = Code(rawValue: "notRunning")
         /// The code of a plugin threw an error of another type; see `underlying`.
         public static let handlerFailed = Code(rawValue: "handlerFailed")
-        /// No plugin subscribes to an event that one publishes.
+        /// A plugin publishes an event to which no plugin subscribes.
         public static let nobodyListens = Code(rawValue: "nobodyListens")
         /// A configuration file is missing or cannot be read.
         public static let unreadableConfiguration = Code(rawValue: "unreadableConfiguration")

@@ -18,7 +18,8 @@ public protocol PluginProtocol: AnyObject, Sendable {
     /// registration.
     var policy: Policy { get }
 
-    /// Returns a publisher of an event that the policy publishes. Later errors are failure values.
+    /// Returns a publisher of an event that the policy lists under `publish`. Errors after that are outputs with a
+    /// failure.
     ///
     /// - Parameters:
     ///   - event: The event.
@@ -37,7 +38,7 @@ public protocol PluginProtocol: AnyObject, Sendable {
 
     /// Executes a command.
     ///
-    /// To return means to accept the command. Results and later failures are events with the id of the command.
+    /// The plugin accepts the command by returning. Results and later failures are events with the id of the command.
     ///
     /// - Parameters:
     ///   - command: The command.
@@ -130,13 +131,13 @@ extension PluginProtocol {
 
 /// A connection to the hub. Each plugin has its own, and only that plugin may be the `sender` or `subscriber`.
 ///
-/// The hub checks each call against the policies of both sides and denies what they do not list. A call throws the
-/// error of the receiver, or `PluginError` with one of these codes:
+/// The hub checks each call against the policies of both sides and denies messages that they do not list. A call throws
+/// the error of the receiver, or `PluginError` with one of these codes:
 ///
 /// - `senderMismatch`: the sender is another plugin.
 /// - `notAllowed`: the policy of the sender does not list the message.
-/// - `noReceiver`: no policy receives the message.
-/// - `reentrancyLimit`, `notRunning` and `unknownPlugin`.
+/// - `noReceiver`: no running plugin receives the command or query, or publishes the event.
+/// - `reentrancyLimit`, `notRunning` or `unknownPlugin`, as `PluginError.Code` describes.
 ///
 /// Calls run on the thread of the caller and return when the receiver has returned.
 public protocol MessageSending: AnyObject, Sendable {
@@ -151,7 +152,7 @@ public protocol MessageSending: AnyObject, Sendable {
     func publisher(
         forEvent event: Message, payload: JSONObject?, subscriber: any PluginProtocol
     ) throws -> EventPublisher
-    /// Sends a command. To return means that the receiver accepted it.
+    /// Sends a command. When the function returns, the receiver has accepted the command.
     ///
     /// - Parameters:
     ///   - command: The command, with the id for its events.
@@ -199,7 +200,7 @@ public protocol PluginContext: MessageSending {
 }
 
 extension MessageSending {
-    /// This connection as a context, or `nil` if it is not the hub's own. A connection that a test implements has none,
-    /// and `context?.run { … }` then runs nothing. In such tests, register the plugin with a `Hub`.
+    /// This connection as a context, or `nil` if it is not the hub's own. A connection that a test implements has no
+    /// context, and `context?.run { … }` then runs nothing. To test such a plugin, register it with a `Hub`.
     public var context: (any PluginContext)? { self as? any PluginContext }
 }

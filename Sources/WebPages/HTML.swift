@@ -96,7 +96,7 @@ extension HTML {
             markup += HTML.escaped(text)
         }
 
-        /// Appends `text`, escaped, or nothing.
+        /// Appends `text`, escaped. Appends nothing if it is `nil`.
         public mutating func appendInterpolation(_ text: String?) { appendInterpolation(text ?? "") }
 
         /// Appends a `number`.
@@ -115,7 +115,7 @@ extension HTML {
             markup += html.markup
         }
 
-        /// Appends elements or attributes, or nothing.
+        /// Appends elements or attributes. Appends nothing if `html` is `nil`.
         public mutating func appendInterpolation(_ html: HTML?) { appendInterpolation(html ?? .empty) }
 
         /// Appends `text` if `condition` holds, as in `<li class="row\(" odd", when: isOdd)">`.
@@ -138,7 +138,7 @@ extension HTML {
         var permitsText: Bool { self == .text || self == .doubleQuoted || self == .singleQuoted }
         var permitsMarkup: Bool { self == .text || self == .tag }
 
-        /// Moves over a part of the markup. In a script or a style, only its own closing tag ends it.
+        /// Moves over a part of the markup. A script or a style ends only at its own closing tag.
         mutating func advance(over literal: String) {
             var rest = Substring(literal)
             while let character = rest.first {

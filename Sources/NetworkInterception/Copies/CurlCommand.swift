@@ -72,8 +72,8 @@ public struct CurlCommand: Sendable {
     }
 
     /// Returns one word for a POSIX shell. A word with unsafe characters becomes the output of `printf`. Line ends are
-    /// unsafe: a shell reads a quotation of several lines line by line, and an old shell that expands `!` in one of them
-    /// or cuts a long one can end the quotation early.
+    /// unsafe, because a shell reads a quotation of several lines line by line. An old shell can expand `!` in a line
+    /// or cut a long line, and so end the quotation early.
     static func quoted(_ word: String) -> String {
         if word.unicodeScalars.contains(where: isUnsafe) {
             return "\"$(printf -- '\(word.unicodeScalars.map(printfEscaped).joined())')\""

@@ -2,15 +2,14 @@ import PluginHub
 import Primitives
 
 extension DisplayableFloret {
-    /// The error for an action that no row and no button of the floret's screen has.
+    /// The error for an action that the floret's screen does not have.
     func unknown(_ action: ViewDocument.Action) -> InterceptionError {
         InterceptionError(.unknownAction, "The floret \"\(name)\" has no action \"\(action.id)\".")
     }
 }
 
 extension ViewDocument.Action {
-    /// The value `name` as a Boolean. Throws `InterceptionError.invalidSetting`, which names the value, if it is not
-    /// one.
+    /// The value `name` as a Boolean. Throws `InterceptionError.invalidSetting` if the value is not a Boolean.
     func bool(_ name: String) throws -> Bool {
         guard let value = values[name]?.boolValue else { throw invalid(name, "true or false") }
         return value

@@ -80,8 +80,9 @@ public protocol DisplayableFloret: Floret {
     func perform(_ action: ViewDocument.Action, in interceptor: Interceptor) async throws
 
     #if canImport(UIKit) && canImport(SwiftUI) && !os(watchOS)
-        /// Returns the screen as a view controller, each time a list of florets appears. By default it shows the
-        /// document of `view(_:)` as a form. A floret with its own view controller needs no document.
+        /// Returns the screen as a view controller. `FloretsViewController` calls it each time the list appears. By
+        /// default, the view controller shows the document of `view(_:)` as a form. A floret with its own view
+        /// controller needs no document.
         ///
         /// - Parameter interceptor: The interceptor that shows the screen.
         @MainActor func viewController(_ interceptor: Interceptor) -> UIViewController

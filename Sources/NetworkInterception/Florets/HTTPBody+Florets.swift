@@ -4,8 +4,8 @@ import Primitives
 extension HTTPBody {
     /// Reads the body to its end, and returns it as bytes. Stops if it has more than `limit` bytes.
     ///
-    /// A longer body, and one that fails, becomes a stream that begins with the bytes already read. Its reader receives
-    /// those bytes, then the rest or the failure.
+    /// A body that is longer or fails becomes a stream. Its reader receives the bytes already read, then the rest or
+    /// the failure.
     func gathered(upTo limit: Int) async -> HTTPBody {
         guard case .stream(let stream) = self else { return self }
         if let length = stream.length, length > limit { return self }

@@ -4,8 +4,8 @@ import Primitives
 /// Prevents caching: requests have no condition and bypass caches, and responses have no information for a cache.
 ///
 /// Removes `If-Modified-Since` and `If-None-Match` from requests, so that a server has no reason to respond with 304.
-/// If a server does so anyway, the request fails with `HTTPError.protocolError`, so that an app without a copy need not
-/// handle 304.
+/// If a server does so anyway, the request fails with `HTTPError.protocolError`, because the app has no copy that a 304
+/// could refer to.
 public final class NoCacheFloret: InterceptableFloret {
     private let power: Switch
 

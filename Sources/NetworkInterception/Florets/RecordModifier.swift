@@ -164,7 +164,8 @@ private struct BodyChange: Sendable {
     let replacement: String
     let limit: Int
 
-    /// Changes the body. Returns the reason if the body was left unchanged and that should be reported.
+    /// Changes the body. If the body was left unchanged, returns the reason that the interceptor should report, or
+    /// `nil` for no report.
     func apply(to body: inout HTTPBody, _ headers: inout HTTPHeaders) async -> String? {
         guard body.length != 0, !headers.isOfEventStream, Self.isText(headers.mediaType) else { return nil }
         let encodings = headers.values("Content-Encoding").filter { !$0.equalsIgnoringCase("identity") }

@@ -25,7 +25,7 @@ extension HARDocument {
     /// - `_original`: the app's request, if a floret changed it.
     /// - `_error`, `_errorKind` and `_errorCode` of a failed request, or `_underway` of one without a result. The
     ///   status is 0.
-    /// - `_end`: how the transfer of the response body ended, if not completely (``Record/BodyTransfer/End``).
+    /// - `_end`: how the transfer of the response body ended, if it is incomplete (``Record/BodyTransfer/End``).
     /// - `_encoding`: `base64` for a request body that is not UTF-8. A response body has `encoding` instead.
     ///
     /// - Parameters:

@@ -5,8 +5,8 @@ import Primitives
 extension Redaction {
     /// Returns the exchange without its secrets, for display. A file of another program may contain secrets.
     ///
-    /// URLs, headers, items and bodies are redacted as in a record, and everything else as JSON, including unknown
-    /// members. All values of cookies are removed.
+    /// URLs, headers, query and form items, and bodies are redacted as in a record. Everything else is redacted as
+    /// JSON, including unknown members. All values of cookies are removed.
     package func redacted(_ entry: HAREntry) -> HAREntry {
         guard case .object(var members) = entry.json else { return entry }
         let (plain, shown) = (entry.record, redactedAsDecoded(entry.record))

@@ -53,7 +53,8 @@ package struct HAREntry: Sendable, Hashable {
         return record
     }
 
-    /// The longest time in milliseconds, about four months. Longer times are treated as errors and cut.
+    /// The longest time in milliseconds, about four months. A longer time is treated as an error and reduced to this
+    /// one.
     private static let longest = 1e10
 
     /// The instants of the exchange. Some files have only the total time, which then counts as the wait.

@@ -2,7 +2,8 @@ import HTTPCore
 import Primitives
 
 extension Redaction {
-    /// Returns the record without its secrets. Its text bodies come decoded, as in HAR, although the headers still name their encoding. Other bodies have the encoding that their headers name.
+    /// Returns the record without its secrets. The bodies of the record are as in HAR: text is decoded, although the
+    /// headers still name its encoding, and other bodies are encoded as the headers say.
     package func redactedAsDecoded(_ record: Record) -> Record {
         var record = record
         let signed = SignedText.found(in: record, self)

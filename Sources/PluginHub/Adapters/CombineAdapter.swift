@@ -28,8 +28,8 @@ import Primitives
     }
 
     extension MessageSending {
-        /// Returns a Combine publisher of an event, like the method that returns an `EventPublisher`. State the type,
-        /// because Swift prefers that method:
+        /// Returns a Combine publisher of an event, like the method that returns an `EventPublisher`. State the type of
+        /// the result, because Swift otherwise calls that method:
         ///
         ///     let infos: AnyPublisher<EventOutput, Never> = try hub.publisher(
         ///         forEvent: "info", payload: nil, subscriber: self)

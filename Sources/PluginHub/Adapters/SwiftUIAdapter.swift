@@ -7,8 +7,8 @@
 
     /// A plugin that draws its screens with SwiftUI.
     ///
-    /// A sender that expects a `ViewDocument` receives one with a title only. Off the main actor the query is refused
-    /// with `viewUnavailable`.
+    /// A sender that expects a `ViewDocument` receives one with a title only. A view query that is not sent on the main
+    /// actor fails with `viewUnavailable`.
     public protocol SwiftUIPlugin: PluginProtocol {
         /// Returns a screen as a view.
         ///

@@ -22,8 +22,8 @@ public struct EventPublisher: AsyncSequence, Sendable {
 
     /// Creates a publisher from a custom source.
     ///
-    /// - Parameter start: A function that starts the source for a subscription and returns a subscription that ends it.
-    ///   It receives the function that sends outputs. It is called on any thread.
+    /// - Parameter start: A function that starts the source for one subscriber and returns a subscription that stops
+    ///   the source. Its parameter `send` passes an output to the subscriber. Any thread can call the function.
     public init(_ start: @escaping @Sendable (_ send: @escaping @Sendable (EventOutput) -> Void) -> EventSubscription) {
         self.init(subscribe: { observer in
             let broadcast = OrderedBroadcast<EventOutput>()

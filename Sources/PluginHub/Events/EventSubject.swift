@@ -5,18 +5,18 @@
 ///     …
 ///     infos.send(.success(["info": "new"], correlationId: command.id))
 ///
-/// Outputs are delivered one at a time, in the order of `send`, on the thread of the sender. Each goes to the
-/// subscribers at the time of `send`. If a delivery is in progress, because a callback or another thread sends, the new
-/// output is queued and `send` returns at once. The delivering thread then delivers it. Outputs are not replayed,
-/// unless the subject keeps a current value. When the subject is released, its publishers finish.
+/// Outputs are delivered one at a time, in the order of `send`, on the thread of the sender. Each output goes to the
+/// subscribers that exist when `send` is called. If a delivery is in progress, because a callback or another thread
+/// sends, the new output is queued and `send` returns at once. The delivering thread then delivers it. Outputs are not
+/// replayed, unless the subject keeps a current value. When the subject is released, its publishers finish.
 public final class EventSubject: Sendable {
     private let broadcast: OrderedBroadcast<EventOutput>
 
     /// Creates a subject whose later subscribers do not see earlier outputs.
     public init() { broadcast = OrderedBroadcast() }
 
-    /// Creates a subject for an event that is a state. Each subscriber first receives the most recent output, before
-    /// `sink` returns unless a delivery is in progress.
+    /// Creates a subject for an event that is a state. Each subscriber first receives the most recent output. It does
+    /// so before `sink` returns, unless a delivery is in progress.
     ///
     /// - Parameter current: The output for subscribers before the first `send`, or `nil` for none.
     public init(current: EventOutput?) { broadcast = OrderedBroadcast(keepsLatest: true, latest: current) }
@@ -33,7 +33,7 @@ public final class EventSubject: Sendable {
     /// Whether there are subscribers.
     public var isObserved: Bool { broadcast.isObserved }
 
-    /// The outputs. The publisher stays valid after the subject is gone, but sends nothing.
+    /// The outputs. After the subject is released, the publisher finishes new subscriptions at once.
     public var publisher: EventPublisher {
         let broadcast = broadcast
         return EventPublisher(subscribe: { EventSubscription(onCancel: broadcast.attach($0)) })

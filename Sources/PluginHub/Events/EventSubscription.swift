@@ -2,8 +2,8 @@ import Primitives
 
 /// Keeps a `sink` active. Cancels it when released.
 ///
-/// After `cancel()` the callback is not called again, not even for outputs that were sent before. A call that is
-/// in progress on another thread continues to its end. You can cancel twice, and within the callback.
+/// After `cancel()` the callback is not called again, not even for outputs that were sent before. A call that is in
+/// progress on another thread continues to its end. `cancel()` may be called again, and also inside the callback.
 public final class EventSubscription: Sendable {
     private let ending: Locked<(@Sendable () -> Void)?>
 

@@ -27,9 +27,9 @@ struct Observer<Element: Sendable>: Sendable {
 
 /// Sends each element to all observers, one element at a time, in the order of `send`.
 ///
-/// An element goes to the observers at the time of `send`. An element that is sent during a delivery, by a callback or
-/// by another thread, is queued, and the delivering thread delivers it. So callbacks are never nested or concurrent,
-/// and every observer sees the same order. No lock is held during a callback.
+/// An element goes to the observers that are attached when `send` is called. An element that is sent during a delivery,
+/// by a callback or by another thread, is queued, and the delivering thread delivers it. So callbacks are never nested
+/// or concurrent, and every observer sees the same order. No lock is held during a callback.
 final class OrderedBroadcast<Element: Sendable>: Sendable {
     private let state: Locked<State>
 
@@ -161,7 +161,7 @@ final class OrderedBroadcast<Element: Sendable>: Sendable {
     }
 
     /// Calls `body` for the observers that are not cancelled. `entries` keeps them alive, so the loop does not retain
-    /// and release each one. With a hundred observers that was two thirds of the time.
+    /// and release each one. With a hundred observers, that took two thirds of the time.
     private func forEachObserver(of entries: [Entry], _ body: (borrowing Observer<Element>) -> Void) {
         entries.withUnsafeBufferPointer { entries in
             entries.withMemoryRebound(to: Unmanaged<Entry>.self) { entries in

@@ -3,10 +3,10 @@ import Primitives
 extension HubGraph {
     /// Returns the graph as an AsyncAPI 3.0 document.
     ///
-    /// Each message is a channel. Each plugin that sends, receives, publishes or subscribes has an operation on it,
-    /// tagged with the plugin. Senders and publishers have the action `send`, receivers and subscribers `receive`. The
-    /// operation of a query has a `reply`. Correlation ids are in the header `correlationId`. Facts that AsyncAPI has
-    /// no place for are in members that begin with `x-hub-`.
+    /// Each message is a channel. Each plugin that sends, receives, publishes or subscribes has an operation on that
+    /// channel, tagged with the plugin. Senders and publishers have the action `send`, receivers and subscribers
+    /// `receive`. The operation of a query has a `reply`. Correlation ids are in the header `correlationId`. Facts that
+    /// AsyncAPI has no place for are in members that begin with `x-hub-`.
     ///
     /// - Parameters:
     ///   - title: The title of the application.

@@ -4,7 +4,7 @@ extension Hub {
     /// The settings of a hub. The defaults suit apps.
     public struct Configuration: Sendable {
         /// The number of calls that can be nested on one thread. The hub refuses the next one with `reentrancyLimit`.
-        /// Events that a callback sends count as nested in it. At least 1.
+        /// Events that a callback sends count as nested in that callback. At least 1.
         public var reentrancyLimit: Int
         /// Whether the registered plugins are part of a larger set. Then a message without a receiver, or an event
         /// without a publisher, is a warning instead of an error.

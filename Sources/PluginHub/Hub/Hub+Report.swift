@@ -3,8 +3,9 @@ extension Hub {
     public struct Report: Sendable {
         /// The problems, in the order found.
         ///
-        /// A plugin with an error does not run; a plugin with warnings does. A finding about a refused plugin is
-        /// removed when a plugin with its name, or with the type that could not be created, starts or leaves.
+        /// A plugin with an error does not run; a plugin with warnings does. The hub removes a finding about a refused
+        /// plugin when a plugin with that name starts or leaves, or when a plugin of the type that could not be created
+        /// starts.
         public let findings: [Finding]
         /// The names of the running plugins, in the order of registration.
         public let running: [String]

@@ -119,8 +119,8 @@ public final class Hub: Sendable {
         for routes in change.routes { routes.owner.channel.take(routes) }
     }
 
-    /// Passes the publishers of `subscribeAtAppLaunch` events. A new plugin gets those of all plugins, and a running
-    /// one those of the new plugins.
+    /// Passes the publishers of `subscribeAtAppLaunch` events. A new plugin gets the publishers of all plugins. A
+    /// plugin that ran before gets only those of the new plugins.
     private func subscribeAtLaunch(_ change: HubState.Change) {
         let newMembers = Set(change.admitted.map(\.identity))
         for subscriber in change.members {
@@ -152,8 +152,9 @@ public final class Hub: Sendable {
     /// No new call reaches the plugin. Its subscriptions and the subscriptions to its events end, and its tasks are
     /// cancelled. A call that runs on another thread continues to its end.
     ///
-    /// If one of those tasks calls this function, it waits only for the others. If a task of a plugin that was removed
-    /// before calls it, it waits for none. Otherwise two tasks could wait for each other.
+    /// If one of those tasks calls this function, the function waits only for the other tasks. If the caller is a task
+    /// of a plugin that was removed earlier, the function waits for no task. Otherwise two tasks could wait for each
+    /// other.
     ///
     /// - Parameter name: The name of the plugin.
     public func deregister(_ name: String) async {
@@ -197,7 +198,7 @@ public final class Hub: Sendable {
         HubGraph(policies: state.withLock { $0.members.map(\.policy) }, isPartialSet: configuration.isPartialSet)
     }
 
-    /// The decisions that the hub makes while the trace is read. Without readers it costs nothing.
+    /// The decisions that the hub makes while the trace is read. Without readers, the hub records nothing.
     public var trace: HubTrace {
         HubTrace { [weak self, traceReaders] observer in
             guard let self else {

@@ -1,7 +1,7 @@
 import Primitives
 
-/// A decision of the hub, or an event that passed it: the plugins, the message and the outcome. It does not contain
-/// payloads.
+/// A decision of the hub about a message, or the delivery of an event's output: the plugins, the message and the
+/// outcome. It does not contain payloads.
 ///
 /// An event has two kinds of entries. When a plugin subscribes, `sender` is the subscriber, `receivers` are the
 /// publishers, and `verdict` is `subscribed`. Each later output has an entry for each subscriber: `sender` is the
@@ -71,8 +71,8 @@ public struct TraceEntry: Sendable {
 ///     for await entry in hub.trace { print(entry.sender ?? "?", entry.message, entry.verdict) }
 ///
 /// Reading does not slow the senders: entries that do not fit in the buffer are dropped and counted. The entry of a
-/// call is in the buffer when the call returns or throws. A reader that sends messages through the hub also sees its
-/// own.
+/// call is in the buffer when the call returns or throws. A reader that sends messages through the hub also reads the
+/// entries of its own messages.
 public struct HubTrace: AsyncSequence, Sendable {
     /// A decision of the hub.
     public typealias Element = TraceEntry
@@ -97,8 +97,9 @@ public struct HubTrace: AsyncSequence, Sendable {
 
 /// The buffers of the readers of the trace.
 ///
-/// `OrderedBroadcast` is not suitable: a thread can leave its element to another thread that is delivering, and a
-/// reader that cancels then misses it. Buffers call no other code, so each thread fills them itself.
+/// `OrderedBroadcast` is not suitable: while one thread delivers, another thread queues its element and returns. A
+/// reader that cancels before the delivery misses that element. Buffers call no other code, so each thread fills them
+/// itself.
 final class TraceReaders: Sendable {
     private struct State: Sendable {
         var readers: [UInt64: Observer<TraceEntry>] = [:]

@@ -103,8 +103,8 @@ final class PluginChannel: PluginContext {
         return try nested(routes, event) { try collect(publishers, event, payload) }
     }
 
-    /// Merges the publishers of all members that accept. If none does, throws the error of the first. Only readers of
-    /// the trace see the other errors.
+    /// Merges the publishers of all members that accept the subscription. If no member accepts it, throws the error of
+    /// the first. Only readers of the trace see the other errors.
     private func collect(_ members: [Member], _ event: Message, _ payload: JSONObject?) throws -> EventPublisher {
         let answers = members.map { ask($0, event, payload) }
         let publishers = answers.compactMap { try? $0.get() }
@@ -144,7 +144,8 @@ final class PluginChannel: PluginContext {
         }
     }
 
-    /// Returns the same outputs. While the trace has readers, it has an entry for each output that reaches this plugin.
+    /// Returns the same outputs. While the trace has readers, each output that reaches this plugin is recorded in the
+    /// trace.
     private func traced(_ publisher: EventPublisher, of member: Member, _ event: Message) -> EventPublisher {
         let (trace, sender) = (trace, member.name)
         return EventPublisher(subscribe: { observer in

@@ -21,7 +21,8 @@ final class TaskScope: Sendable {
 
     private struct Waiter: Sendable {
         let continuation: CheckedContinuation<Void, Never>
-        /// The number of tasks that it does not wait for: one if a task of this scope is the caller, otherwise none.
+        /// The number of tasks that may still run when the wait ends: one if a task of this scope waits, otherwise
+        /// none.
         let allowance: Int
     }
 
@@ -92,7 +93,7 @@ final class TaskScope: Sendable {
         withExtendedLifetime(old) {}
     }
 
-    /// Returns when all tasks have ended. If one of them calls it, it waits only for the others.
+    /// Returns when all tasks have ended. If one of them calls this function, it waits only for the other tasks.
     func drain() async {
         let allowance = Self.enclosing.contains { $0 === self } ? 1 : 0
         await withCheckedContinuation { continuation in

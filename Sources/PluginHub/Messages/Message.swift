@@ -97,8 +97,8 @@ extension Message: Codable {
 /// changes it.
 ///
 /// Two messages that can cause the same event must have different ids, even from different senders. Otherwise an answer
-/// to another plugin's message looks like one to yours. `unique()` returns an id that no other message has. The text
-/// follows the rule of `Message.name`.
+/// to another plugin's message looks like an answer to yours. `unique()` returns an id that no other message has. The
+/// text follows the rule of `Message.name`.
 public struct MessageID: Hashable, Sendable, ExpressibleByStringLiteral {
     /// The text of the id.
     public let text: String
@@ -125,7 +125,7 @@ public struct MessageID: Hashable, Sendable, ExpressibleByStringLiteral {
         return unique(using: &generator)
     }
 
-    /// Returns an id of 128 bits from a generator, for tests that need to know it in advance.
+    /// Returns an id of 128 bits from a generator, for tests that need to know the id in advance.
     ///
     /// - Parameter generator: The generator.
     /// - Returns: The id.

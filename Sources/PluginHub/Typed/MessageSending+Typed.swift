@@ -1,5 +1,5 @@
 extension MessageSending {
-    /// Sends a command. To return means that the receiver accepted it.
+    /// Sends a command. When the function returns, the receiver has accepted the command.
     ///
     ///     try hub.send(RefreshInfo(force: true), id: id, as: self)
     ///

@@ -9,7 +9,7 @@ struct NativeView: Sendable, Hashable {
     func hash(into hasher: inout Hasher) {}
 
     /// Returns a document with the view that `make` creates, as the answer to `viewQuery`. Throws `viewUnavailable` off
-    /// the main actor, because the hub calls on the thread of the sender and views belong to the main actor.
+    /// the main actor. The hub calls a plugin on the thread of the sender, but views belong to the main actor.
     static func document(
         for viewQuery: Message, isOnMainActor: Bool = Thread.isMainThread, _ make: @MainActor () throws -> any Sendable
     ) throws -> ViewDocument {

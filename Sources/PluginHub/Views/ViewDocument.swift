@@ -9,8 +9,8 @@ import Primitives
 ///         ], actions: [.init("mock.clear", label: "Clear")])
 ///     ])
 ///
-/// An input of the user is an `Action`. Through the hub, it is sent as the command that has the id of the action, with
-/// its values as the payload. Without a hub, the creator of the document receives it.
+/// An input of the user is an `Action`. In a hub, the action is sent as a command: its id is the name of the command,
+/// and its values are the payload. Without a hub, the code that shows the document receives the action.
 public struct ViewDocument: Sendable, Hashable, Codable {
     /// The title of the screen.
     public var title: String
@@ -96,7 +96,7 @@ public struct ViewDocument: Sendable, Hashable, Codable {
             values = try container.decodeIfPresent(JSONObject.self, forKey: .values) ?? [:]
         }
 
-        /// Returns the command that has the id of the action.
+        /// Returns the command whose name is the id of the action.
         ///
         /// - Parameter messageID: The id of the message.
         /// - Returns: The command.

@@ -20,7 +20,7 @@ extension HubPage {
             return area.left < seen.right && area.right > seen.left && area.top < seen.bottom && area.bottom > seen.top;
           };
 
-          const light = (isLineOn, alsoOn) => {
+          const highlight = (isLineOn, alsoOn) => {
             const on = new Set(alsoOn);
             lines.forEach((line) => {
               const isOn = isLineOn(line);
@@ -42,7 +42,7 @@ extension HubPage {
             });
             if (chosen !== null && search.value) { search.value = ""; filter(); }
             map.classList.toggle("picking", chosen !== null);
-            light((line) => line.dataset.ends.split(" ").includes(chosen), chosen === null ? [] : [chosen]);
+            highlight((line) => line.dataset.ends.split(" ").includes(chosen), chosen === null ? [] : [chosen]);
             aside.scrollTop = 0;
             const box = boxes.find((box) => box.dataset.plugin === chosen);
             if (box) reveal(box);
@@ -67,7 +67,7 @@ extension HubPage {
             document.querySelector(".none").hidden = hits.length > 0;
             output.textContent = wanted.length === 0 ? "" : hits.length + " of " + entries.length + " plugins match";
             map.classList.toggle("picking", wanted.length > 0);
-            light((line) => wanted.length > 0 && matches(line), hits.map((entry) => entry.dataset.plugin));
+            highlight((line) => wanted.length > 0 && matches(line), hits.map((entry) => entry.dataset.plugin));
           };
 
           // Does not follow the link, because the page would scroll.

@@ -106,7 +106,7 @@ public struct HubPage: Sendable {
         return "<h3>Findings</h3><ul class=\"findings\">\(items.joined())</ul>"
     }
 
-    /// The findings about the policy of a plugin. Plugins with the same policy share its findings.
+    /// The findings about the policy of a plugin. Plugins with the same name have the same findings here.
     private func findings(about plugin: HubGraph.Plugin) -> [Hub.Finding] {
         graph.findings.filter { $0.plugin == plugin.name }
     }
@@ -118,7 +118,7 @@ public struct HubPage: Sendable {
 
     // MARK: - One plugin
 
-    /// One kind of participation of a plugin, with its channels.
+    /// One group of a plugin's messages, such as those that it sends.
     private struct Exchange {
         let title, verb: String
         let channels: [HubGraph.Channel]

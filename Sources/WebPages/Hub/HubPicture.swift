@@ -83,7 +83,7 @@ struct HubPicture {
             separator: " ")
         let words = arrow.messages.joined(separator: "\n")
         return """
-            <g class="line \(arrow.kind.className)\(" open-ended", when: isOpen)\(" needed", when: isOpen && arrow.lacksAnswer)" \
+            <g class="line \(arrow.kind.className)\(" open-ended", when: isOpen)\(" needed", when: isOpen && arrow.lacksCallee)" \
             data-ends="\(ends)" data-words="\(words.lowercased())"><title>\(title(arrow))</title>
             """
     }
@@ -118,6 +118,7 @@ struct HubPicture {
 }
 
 extension HubGraph.Arrow {
-    /// Whether a receiver is missing, which is an error. A missing sender is only a warning.
-    var lacksAnswer: Bool { sides.callee == nil }
+    /// Whether no plugin receives the messages, or publishes the event. Only that is an error: a sender or subscriber
+    /// may be missing.
+    var lacksCallee: Bool { sides.callee == nil }
 }

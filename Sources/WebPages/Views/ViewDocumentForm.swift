@@ -13,8 +13,8 @@ public struct ViewDocumentForm: Sendable {
     public let document: ViewDocument
     /// The path or URL to which the forms are posted.
     public let target: String
-    /// A link above the title. Its target must be a path or URL of the program, because a foreign one could be a
-    /// script.
+    /// A link above the title. Its target must be a path or URL that the program chose, because input from elsewhere
+    /// could contain a script.
     public let back: (title: String, target: String)?
 
     /// Creates the page of a document.
@@ -32,8 +32,8 @@ public struct ViewDocumentForm: Sendable {
     /// The page.
     public var page: Page { Page(title: document.title, body: body, style: Self.style) }
 
-    /// Returns the action that a posted form requests. It must be an editable row or a button of the page, with the
-    /// button's values.
+    /// Returns the action that a posted form requests. The form must contain an editable row of the page, or a button
+    /// of the page with its values.
     ///
     /// - Parameter fields: The fields of the form.
     /// - Throws: `PluginError` with the code `missingField` if a field is missing, `unsupportedMessage` if the document

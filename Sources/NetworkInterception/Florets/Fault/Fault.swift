@@ -107,8 +107,8 @@ extension Fault {
 }
 
 extension HTTPBody {
-    /// Returns the first `count` bytes, followed by `failure`, or by the end if it is `nil`. A body with fewer bytes
-    /// fails at its end.
+    /// Returns the first `count` bytes, followed by `failure`, or by the end if `failure` is `nil`. With a failure, a
+    /// body with fewer bytes fails at its end.
     fileprivate func ending(after count: Int, _ failure: HTTPError?) -> HTTPBody {
         let source: HTTPBodyStream
         switch self {

@@ -70,7 +70,7 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
 
     private struct Awaited {
         let number: UInt64
-        /// The request before the florets that follow could change it.
+        /// The request as this floret saw it, before later florets could change it.
         let request: HTTPRequest
         /// The indices of the rules that apply.
         let rules: [Int]

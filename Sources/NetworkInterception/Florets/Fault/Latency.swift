@@ -2,7 +2,7 @@ import Foundation
 
 /// A random duration, drawn anew each time, from zero to ``maximum``.
 public struct Latency: Sendable, Hashable {
-    /// The longest duration, one hour. Longer ones are cut.
+    /// The longest duration, one hour. A longer result is reduced to it.
     public static let maximum = Duration.seconds(3600)
 
     private enum Shape: Sendable, Hashable {

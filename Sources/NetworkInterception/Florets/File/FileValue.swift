@@ -73,7 +73,7 @@ struct FileValue {
         return array.enumerated().map { FileValue(json: $1, pointer: "\(pointer)/\($0)") }
     }
 
-    /// The case with this raw value.
+    /// The case of `type` whose raw value is this string.
     func oneOf<Value: CaseIterable & RawRepresentable<String>>(_ type: Value.Type) throws -> Value {
         guard let value = try Value(rawValue: text()) else {
             throw refusal("must be one of " + Value.allCases.map(\.rawValue).joined(separator: ", "))

@@ -112,7 +112,7 @@ struct FloretReader {
 // MARK: - Selectors
 
 extension FloretReader {
-    /// Returns the selector of the member `match`, or one that selects everything.
+    /// Returns the selector of the member `match`. Without that member, returns a selector that selects everything.
     func selector(_ value: FileValue) throws -> RecordSelector { try value["match"].map(matcher) ?? .all() }
 
     private func matcher(_ value: FileValue) throws -> RecordSelector {

@@ -16,7 +16,7 @@ extension HTTPHeaders {
 
     /// Moves a date. `nil` if the text is not a date or the result is out of range.
     private static func date(_ text: some StringProtocol, movedBy seconds: Int64) -> String? {
-        // Cookies are written with hyphens in their dates too (RFC 6265 section 5.1.1).
+        // The date of a cookie may also have hyphens (RFC 6265 section 5.1.1).
         guard let date = HTTPDate.seconds(String(text).replacing("-", with: " ")) else { return nil }
         let (moved, isTooFar) = date.addingReportingOverflow(seconds)
         return isTooFar || !years.contains(moved) ? nil : HTTPDate.text(of: moved)

@@ -38,7 +38,7 @@ extension MockRecording {
         guard var response = record.response, response.status != 0, let body = response.body.buffered,
             record.bodies.response.map({ !$0.isCut && $0.end == .complete }) ?? true
         else { return nil }
-        // Browsers write decoded bodies, with headers that still name the encoding.
+        // Browsers write decoded bodies to HAR files, with headers that still name the encoding.
         if !body.isEmpty, !body.isEncoded(as: response.headers["Content-Encoding"] ?? "") {
             response.headers["Content-Encoding"] = nil
         }
@@ -50,7 +50,8 @@ extension MockRecording {
 }
 
 extension [UInt8] {
-    /// Whether the bytes have this content encoding. Most encodings have a signature, and encoded bytes are not UTF-8.
+    /// Whether the bytes have this content encoding. Gzip and zstd have a signature. For any other encoding, bytes that
+    /// are not UTF-8 count as encoded.
     fileprivate func isEncoded(as encoding: String) -> Bool {
         switch encoding.lowercased() {
         case "gzip", "x-gzip": starts(with: [0x1F, 0x8B])

@@ -12,7 +12,7 @@ import Primitives
 /// (``Configuration/redaction``), and secrets are also removed from a request before it is matched.
 ///
 /// In the forced mode, a request without a match fails with `InterceptionError.noMock`, whose reason names the nearest
-/// recording and the differences. Otherwise it is sent.
+/// recording and the differences. In the unforced mode, the request is sent.
 public final class MockFloret: InterceptableFloret {
     /// The modes of the floret.
     public enum Mode: Sendable, Hashable {
@@ -83,7 +83,7 @@ public final class MockFloret: InterceptableFloret {
         var recordings: [MockKey: [MockRecording]] = [:]
         /// The number of recordings of each request that were used.
         var replayed: [MockKey: Int] = [:]
-        /// The requests whose responses will be recorded, before florets that follow can change them.
+        /// The requests whose responses will be recorded, as they were before later florets could change them.
         var asked: [Record.ID: HTTPRequest] = [:]
         /// The last number that was used in each folder.
         var numbers: [String: Int] = [:]

@@ -10,7 +10,7 @@ extension InspectorPage {
     private static let gathering = Duration.milliseconds(40)
 
     /// `GET api/records?limit=&after=` and the items of a `RecordQuery`: records, newest first. `next` is the value of
-    /// `after` for the next page, and `position` is the start of `api/updates`.
+    /// `after` for the next page, and `position` is the value of `since` for `api/updates`.
     func list(_ request: HTTPRequest) async throws -> HTTPResponse {
         let query = try Self.query(of: request)
         let limit = query["limit"].map { Int($0) ?? 0 } ?? 200
