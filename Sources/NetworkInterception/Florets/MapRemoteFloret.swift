@@ -18,7 +18,7 @@ public final class MapRemoteFloret: InterceptableFloret, DisplayableFloret {
     public let mappings: [Mapping]
     private let power: Switch
     /// The indices of the disabled mappings.
-    private let off: Locked<Set<Int>>
+    private let disabledMappings: Locked<Set<Int>>
 
     /// Creates a floret.
     ///
@@ -28,7 +28,7 @@ public final class MapRemoteFloret: InterceptableFloret, DisplayableFloret {
     public init(_ mappings: [Mapping], enabled: Bool = true) {
         self.mappings = mappings
         power = Switch(enabled)
-        off = Locked(Set(mappings.indices.filter { !mappings[$0].isInitiallyEnabled }))
+        disabledMappings = Locked(Set(mappings.indices.filter { !mappings[$0].isInitiallyEnabled }))
     }
 
     public var summary: String? { "Redirects requests to other servers." }
@@ -45,14 +45,14 @@ public final class MapRemoteFloret: InterceptableFloret, DisplayableFloret {
     ///   - enabled: Whether the mappings are enabled.
     public func setMapping(_ name: String, enabled: Bool) {
         let indices = mappings.indices.filter { mappings[$0].name.hasSameBytes(as: name) }
-        off.withLock { if enabled { $0.subtract(indices) } else { $0.formUnion(indices) } }
+        disabledMappings.withLock { if enabled { $0.subtract(indices) } else { $0.formUnion(indices) } }
     }
 
     public func willRequest(_ record: Record) async -> Record {
         guard record.result == nil else { return record }
-        let off = off.withLock { $0 }
+        let disabledMappings = disabledMappings.withLock { $0 }
         var record = record
-        for (index, mapping) in mappings.enumerated() where !off.contains(index) {
+        for (index, mapping) in mappings.enumerated() where !disabledMappings.contains(index) {
             guard let url = mapping.url(for: record.designatedRequest.url) else { continue }
             record.designatedRequest.redirect(to: url)
         }
@@ -60,11 +60,12 @@ public final class MapRemoteFloret: InterceptableFloret, DisplayableFloret {
     }
 
     public func view(_ interceptor: Interceptor) -> ViewDocument? {
-        let off = off.withLock { $0 }
+        let disabledMappings = disabledMappings.withLock { $0 }
         let rows: [ViewDocument.Row] = mappings.enumerated().map { index, mapping in
             .toggle(
                 id: "mapping\(index)", label: "\(mapping.name): \(mapping.source) → \(mapping.destination)",
-                isOn: !off.contains(index), action: .init("mapRemote.switch", values: ["mapping": .number(index)]))
+                isOn: !disabledMappings.contains(index),
+                action: .init("mapRemote.switch", values: ["mapping": .number(index)]))
         }
         return ViewDocument(title: name, sections: [.init(title: "Mappings", rows: rows)])
     }
@@ -73,7 +74,7 @@ public final class MapRemoteFloret: InterceptableFloret, DisplayableFloret {
         guard action.id == "mapRemote.switch" else { throw unknown(action) }
         let index = try action.index("mapping", below: mappings.count)
         let isOn = try action.bool("mapping\(index)")
-        off.withLock { if isOn { $0.remove(index) } else { $0.insert(index) } }
+        disabledMappings.withLock { if isOn { $0.remove(index) } else { $0.insert(index) } }
     }
 }
 

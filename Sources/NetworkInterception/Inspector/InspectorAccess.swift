@@ -35,12 +35,12 @@ extension InspectorAccess {
         case .loopback:
             if let problem = Self.localGate.refusalOfHost(request) { return problem.response }
         case .token(let digest):
-            if let refusal = refusal(of: request, at: path, without: digest) { return refusal }
+            if let refusal = refusal(of: request, at: path, tokenDigest: digest) { return refusal }
         }
         return Self.refusalOfForeignSite(request, at: path)
     }
 
-    private func refusal(of request: HTTPRequest, at path: String, without digest: [UInt8]) -> HTTPResponse? {
+    private func refusal(of request: HTTPRequest, at path: String, tokenDigest digest: [UInt8]) -> HTTPResponse? {
         // Comparing digests makes the duration of the comparison useless to an attacker.
         func matches(_ text: String) -> Bool { Array(SHA256.hash(text.utf8)) == digest }
         if let bearer = request.headers["Authorization"], bearer.lowercased().hasPrefix("bearer "),

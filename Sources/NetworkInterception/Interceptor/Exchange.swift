@@ -20,7 +20,7 @@ struct Exchange: Sendable {
     /// delivered. The call throws the failure of the exchange.
     func run(_ record: consuming Record, over transport: any HTTPTransport) async throws -> HTTPResponse {
         let clock = interceptor.configuration.clock
-        // The transport handles a cancellation before the exchange begins.
+        // If the task was cancelled before the exchange, the transport reports the cancellation.
         var isCancellationHandled = Task.isCancelled
         record.timing.started = clock.now()
         record.originalRequest.body = recorder.watched(record.originalRequest.body, as: .original)

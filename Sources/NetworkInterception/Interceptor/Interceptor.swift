@@ -87,7 +87,7 @@ public final class Interceptor: Sendable {
         configuration.onReport(report)
     }
 
-    /// The interceptor on whose behalf the current task runs a floret.
+    /// The interceptor for which the current task runs a floret.
     @TaskLocal static var current: Interceptor?
 
     /// The florets that handle a request that begins now, or `nil` if the request is to pass unchanged.

@@ -54,7 +54,7 @@ final class Recorder: Sendable {
     /// Stores the current state of the record and updates its `bodies`. Streamed bodies are stored as far as they were
     /// read.
     func keep(_ record: inout Record, isAnswered: Bool = false) async {
-        // `bodies` changes before the copy below, so that the write copies nothing.
+        // `bodies` is set before `kept` exists, because a write to a shared record copies its content.
         let granted = admit(record)
         record.bodies = record.bodyTransfers(state.withLock { $0.notes.transfers }, granted)
         let kept = record.kept(upTo: granted)

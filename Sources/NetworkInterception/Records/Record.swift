@@ -22,7 +22,7 @@ public struct Record: Sendable, Identifiable {
 
     /// The id. Records with the same id are states of one exchange.
     public var id: UUID { content.id }
-    /// The app's request. A change of it changes only the record.
+    /// The app's request. A change to it affects only the record, not the request that is sent.
     public var originalRequest: HTTPRequest {
         get { content.originalRequest }
         _modify {
@@ -123,8 +123,8 @@ extension Record: CustomReflectable {
 
 /// The content of a record, shared by its copies, which are passed around more often than they are changed.
 ///
-/// It is sendable because only a record that holds the last reference to it writes to it. For the same reason it needs
-/// no checks for exclusive access at run time.
+/// Sendable: a record writes to its content only while no other record refers to it. For the same reason the content
+/// needs no checks for exclusive access at run time.
 private final class Content: @unchecked Sendable {
     let id: UUID
     @exclusivity(unchecked) var originalRequest: HTTPRequest
@@ -207,7 +207,8 @@ extension Record {
     public struct BodyTransfer: Sendable, Hashable {
         /// The number of bytes that were transferred.
         public var byteCount: Int
-        /// Whether the record holds only the first bytes, because the body is longer than the recording limit.
+        /// Whether the record holds only the first bytes, for example because the body is longer than the recording
+        /// limit.
         public var isCut: Bool
         /// How the transfer ended.
         public var end: End

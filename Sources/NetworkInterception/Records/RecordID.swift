@@ -21,7 +21,7 @@ extension UUID {
 
     private static let sequence = Locked((UInt64.random(in: 0 ... .max), UInt64.random(in: 0 ... .max)))
 
-    /// Mixes the bits. The function is injective, so that a sequence without repetition stays one.
+    /// Mixes the bits. The function is injective, so different numbers stay different.
     private static func mixed(_ number: UInt64) -> UInt64 {
         var number = number
         number = (number ^ (number >> 30)) &* 0xBF58_476D_1CE4_E5B9

@@ -26,7 +26,7 @@ public final class SQLiteRecordStorage: RecordStorage {
         var written = 0
         /// The task that writes one batch, and starts the next one if there is one.
         var writer: Task<Void, Never>?
-        /// The records that this process stored, which its follower of other processes skips.
+        /// The ids of the records that this process stored. The follower does not report them.
         var own: Set<Record.ID> = []
         var follower: Task<Void, Never>?
         var isClosed = false
@@ -186,7 +186,8 @@ public final class SQLiteRecordStorage: RecordStorage {
 // MARK: - Following
 
 extension SQLiteRecordStorage {
-    /// The number of own records that are remembered. A forgotten one is reported again.
+    /// The greatest number of ids in `own`. Beyond it, `own` is emptied, and a later change of such a record is
+    /// reported again.
     private static let ownLimit = 10_000
 
     private func follow(_ follower: RecordFollower, every interval: Duration) {

@@ -3,10 +3,10 @@ import Primitives
 
 /// The decoded header and claims of a JWS (RFC 7515) that an App Store simulator signed. The signature is not verified.
 ///
-/// Redaction removes every JWS from a record, because its holder can present it. The JWS of a simulator is test data,
-/// whose content a tester needs. Its header and claims are therefore stored beside the record, without their secrets.
-/// Without the signature, the JWS cannot be restored. A JWS counts as a simulator's if the last certificate in its
-/// header has the name of a simulator's root. Anyone can issue such a certificate.
+/// Redaction removes every JWS from a record, because anyone who has a JWS can present it. The JWS of a simulator is
+/// test data, whose content a tester needs. Its header and claims are therefore stored beside the record, without their
+/// secrets. Without the signature, the JWS cannot be restored. A JWS counts as a simulator's if the last certificate in
+/// its header has the name of a simulator's root. Anyone can issue such a certificate.
 struct SignedText: Sendable, Hashable {
     /// The message that contained the JWS.
     enum Place: String, Sendable { case request, response }
@@ -162,8 +162,8 @@ extension SignedText {
     /// A note that the signature was not checked.
     var caveat: String {
         """
-        Decoded only: the signature was not checked. Its certificates end at one that names itself "\(root)" (SHA-256 \
-        \(digest)), as the root of an App Store simulator does. souk jws verify --root FILE checks a signature.
+        Decoded only: the signature was not checked. The last certificate in its header has the \
+        name of a simulator's root certificate, "\(root)" (SHA-256 \(digest)). souk jws verify --root FILE checks a signature.
         """
     }
 }

@@ -31,8 +31,8 @@ public struct Redaction: Sendable {
 
     private let rules: SecretRules?
 
-    /// Creates rules for these names and for the formats of secrets, without the names of ``standard``. Use
-    /// ``standard`` and `adding` to extend those.
+    /// Creates rules for these names and for the formats of secrets, without the names of ``standard``. To extend
+    /// ``standard``, use its method `adding`.
     ///
     /// The names of query items and members are compared without case, hyphens and underscores: `access_token` equals
     /// `accessToken`.
@@ -192,7 +192,7 @@ public struct Redaction: Sendable {
     }
 }
 
-/// The syntax of a text. The headers determine that of a body.
+/// The syntax of a text. The headers of a message determine the syntax of its body.
 enum BodyKind {
     /// A text that is not a body.
     case text

@@ -128,7 +128,7 @@ extension SecretRules {
         return hasStandardWords ? Self.standardWords.meaning(of: text, name).union(named) : named
     }
 
-    /// The length from which a random path segment after this one is a secret; `nil` if it is none at any length.
+    /// The length from which a random path segment after this one is a secret; `nil` if no length makes it a secret.
     func leastLength(after segment: Range<Int>, of text: UnsafeBufferPointer<UInt8>) -> Int? {
         if meaning(of: text, segment).contains(.member) { return 12 }
         return hasStandardWords && !Self.confirmationWords.meaning(of: text, segment).isEmpty ? 20 : nil
@@ -180,7 +180,7 @@ extension SecretRules {
         mayContainSecretName(text, Self.lastWord(of: text, name))
     }
 
-    /// Whether an attribute or the element before it may be the name of this element's text.
+    /// Whether an attribute of this element, or the element before it, may contain the name of this element's text.
     func isValueElement(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         let word = Self.lastWord(of: text, name)
         return word.count <= 14 && !Self.valueElementWords.meaning(of: text, word).isEmpty

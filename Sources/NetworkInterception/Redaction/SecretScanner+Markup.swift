@@ -144,8 +144,8 @@ extension SecretScanner {
         hide(start..<end)
     }
 
-    /// The end of an element's content, or `start` if this is not an element. In decoded text,
-    /// a placeholder as in `login &lt;token&gt;` looks like a tag: it is none if it comes again before an end tag.
+    /// The end of an element's content, or `start` if this is not an element. In decoded text, a placeholder as in
+    /// `login &lt;token&gt;` looks like a tag. It is not a tag if it occurs again before an end tag.
     private mutating func endOfContent(of tag: SecretTag, from start: Int) -> Int {
         let name = Array(text[tag.name])
         if missingEndTags < Self.maximumMissingEndTags {

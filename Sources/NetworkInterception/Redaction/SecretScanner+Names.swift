@@ -30,7 +30,7 @@ extension SecretScanner {
     private static let beforeQuote = ASCIISet.blank.union(":=,;([{>+?!|&")
     private static let afterQuote = ASCIISet.blank.union(",;:)]}>/+")
 
-    /// The name that ends before the colon or equals sign at `place`, also as a key:
+    /// The name that ends before the colon or equals sign at `place`. It may be a key in brackets:
     /// `os.environ["DB_PASSWORD"] = …`. `nil` for the prefix of an XML namespace.
     func name(before place: Int) -> SecretName? {
         var end = place
@@ -156,8 +156,8 @@ extension SecretScanner {
 
     /// Whether this mark closes the string around the word at `word`, as in `"Password: "`, and does not open a value.
     ///
-    /// The marks before the word decide. One between punctuation and a letter opens a string, one between a letter and
-    /// punctuation closes it, and any other toggles the state.
+    /// The marks before the word decide. A mark between punctuation and a letter opens a string. A mark between a
+    /// letter and punctuation closes it. Any other mark toggles the state.
     func isEnd(_ quote: SecretQuote, around word: Int) -> Bool {
         guard Self.afterQuote.contains(byte(quote.range.upperBound)) else { return false }
         let limit = max(0, word - Self.nearby)

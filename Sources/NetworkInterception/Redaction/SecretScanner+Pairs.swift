@@ -19,7 +19,7 @@ extension SecretScanner {
         return place < name.range.lowerBound
     }
 
-    /// Hides the value of a pair, which ends with a semicolon or with the string.
+    /// Hides the value of a pair. The value ends at a semicolon or at the end of the string.
     mutating func pair(from start: Int) {
         if let quote = quote(startingAt: start) {
             let content = quote.range.upperBound..<max(quote.range.upperBound, endOfString(quote))

@@ -11,13 +11,13 @@ struct SecretScope {
     let meaning: SecretMeaning
     /// Whether the earlier name is a path, as in JSON Patch.
     var isPath = false
-    /// Whether only a `value` in the same object or tag is a secret. It is set after the first one.
+    /// Whether only a `value` in the same object or tag is a secret. It is set after the first such value.
     var isStrict = false
 }
 
 /// Values that an earlier name makes secrets.
 extension SecretScanner {
-    /// At the value of a name such as `name`: if it is the name of a secret, a `value` nearby is a secret.
+    /// At the value of a name such as `name`. If the value is the name of a secret, a `value` nearby is a secret.
     mutating func valueThatNames(_ name: SecretName, at place: Int) {
         let start = end(from: place) { !$0.isBlank }
         guard start < text.count else { return }
@@ -41,7 +41,7 @@ extension SecretScanner {
         let meaning = rules.meaning(of: text, content)
         let isPath = rules.mayContainSecretPath(text, name.range)
         guard meaning.contains(.member) || meaning.contains(.header) else {
-            // A type does not affect names nearby, and another name in the same object does not end the scope.
+            // A member such as `type` does not end the scope, and neither does another name in the same object.
             if !isPath, text[name.range.lowerBound] | 0x20 != UInt8(ascii: "t"), let named, !isBeside(name, named) {
                 self.named = nil
             }
@@ -69,7 +69,7 @@ extension SecretScanner {
         }
     }
 
-    /// Returns the meaning of this name's value because of an earlier name, or `nil` if it is not a secret.
+    /// Returns the meaning that an earlier name gives to this name's value, or `nil` if the value is not a secret.
     mutating func meaningBeside(_ name: SecretName) -> SecretMeaning? {
         if let named, name.range.upperBound < named.limit, rules.isValueBesideName(text, name.range),
             !named.isStrict || rules.isValueInSecretObject(text, name.range) && isBeside(name, named)
@@ -150,7 +150,7 @@ extension SecretScanner {
         let content = value.range.upperBound..<max(value.range.upperBound, endOfString(value))
         guard !content.isEmpty, !isMarked(content.lowerBound) else { return }
         if text[bracket] == UInt8(ascii: "[") {
-            // Two names may be a list of names.
+            // Two strings in brackets may also be a list of names.
             let after = self.end(from: content.upperBound + value.range.count) { $0 > 0x20 }
             let isHeader =
                 meaning.contains(.line) || text[name].contains(UInt8(ascii: "-")) && text[name.lowerBound].isASCIILetter

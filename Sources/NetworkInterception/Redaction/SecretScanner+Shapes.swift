@@ -99,7 +99,7 @@ extension SecretScanner {
     /// Whether the word is an authentication scheme.
     func isScheme(_ word: Range<Int>) -> Bool { scheme(at: word.lowerBound) == word.upperBound }
 
-    /// Hides the credentials in a header of any name whose value begins with a scheme.
+    /// Hides the credentials in the value of a header if the value begins with a scheme.
     mutating func headerValue() {
         if let end = scheme(at: 0) { _ = credentials(after: 0..<end, isWhole: true) }
     }
@@ -255,7 +255,7 @@ extension SecretScanner {
         let dash = position
         var letter = position + 1
         position += 1
-        // Options without a value may precede it, as in `curl -sSu anna:…`.
+        // Options without a value may precede `u`, as in `curl -sSu anna:…`.
         let limit = min(text.count, letter + 8)
         while letter < limit, "sSfkLvigIN#j".utf8.contains(text[letter]) { letter += 1 }
         guard byte(letter) | 0x20 == UInt8(ascii: "u"), letter == dash + 1 || byte(letter) == UInt8(ascii: "u") else {
@@ -270,7 +270,7 @@ extension SecretScanner {
         }
     }
 
-    /// The start of the next argument after this closing mark, or `nil` if there is no comma between.
+    /// The start of the next argument after this closing mark, or `nil` if there is no comma between them.
     private func nextArgument(after close: SecretQuote) -> Int? {
         let comma = end(from: close.range.upperBound) { $0 > 0x20 }
         return byte(comma) == UInt8(ascii: ",") ? end(from: comma + 1) { $0 > 0x20 } : nil
@@ -325,7 +325,7 @@ extension SecretScanner {
         return place
     }
 
-    /// At a hyphen: scans the first line of a private key in PEM, and options such as `--password …`.
+    /// At a hyphen: scans a private key in PEM, and options such as `--password …`.
     mutating func hyphens() {
         guard byte(position + 1) == UInt8(ascii: "-") else { return user() }
         guard matches("-----BEGIN ", at: position) else { return option() }
@@ -445,8 +445,8 @@ extension SecretScanner {
         }
     }
 
-    /// The quotation marks of a string that replaces a JSON number: those of its name or of its list. Empty if the list
-    /// is the whole string: `"[1,2]"`.
+    /// The quotation mark for the string that replaces a JSON number: the mark of the number's name or of its list.
+    /// Empty if the list is in a string: `"[1,2]"`.
     private func quoteOfNumber(at start: Int) -> [UInt8] {
         let limit = max(0, start - Self.nearby)
         var place = start

@@ -26,7 +26,7 @@ extension SecretScanner {
         return true
     }
 
-    /// At a slash: hides a random path segment after one that names a secret.
+    /// At a slash: hides a random path segment after a segment that names a secret.
     mutating func pathSegment() {
         let slash = position
         position += 1
@@ -53,8 +53,9 @@ extension SecretScanner {
         return true
     }
 
-    /// The length from which a random segment after this slash is a secret, or `nil` if none is. Between it and the
-    /// segment that names a secret, up to two segments may identify a customer: `/reset/MQ/…`, `/verify/17/…`.
+    /// The length from which a random segment after this slash is a secret, or `nil` if no length makes it a secret.
+    /// Between the slash and the segment that names a secret, up to two segments may identify a customer:
+    /// `/reset/MQ/…`, `/verify/17/…`.
     private func leastLength(before slash: Int) -> Int? {
         var end = slash
         for isDirect in [true, false, false] {
@@ -76,7 +77,8 @@ extension SecretScanner {
         return start < slash && byte(start - 1) == UInt8(ascii: "/") ? start..<slash : nil
     }
 
-    /// Whether the segment may be the number of a customer, also in base64, or a time. A version is neither.
+    /// Whether the segment may be the number of a customer, also in base64, or a time. A version such as `v2` does not
+    /// count.
     private func mayIdentifyCustomer(_ segment: Range<Int>) -> Bool {
         let bytes = text[segment]
         guard bytes.count <= 10, !(bytes.first == UInt8(ascii: "v") && bytes.dropFirst().allSatisfy(\.isDigit)) else {

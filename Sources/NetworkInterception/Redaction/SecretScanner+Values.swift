@@ -147,8 +147,8 @@ extension SecretScanner {
         }
     }
 
-    /// The end of a quoted header value: the end of the line or of the string that contains the header. It may contain
-    /// strings: `Digest username="anna", response="…"`.
+    /// The end of a quoted header value: the end of the line or of the string that contains the header. The value may
+    /// contain strings: `Digest username="anna", response="…"`.
     private func endOfHeader(_ name: SecretName, from start: Int) -> Int {
         let around = name.range.lowerBound > 0 ? quote(endingAt: name.range.lowerBound) : nil
         var place = start

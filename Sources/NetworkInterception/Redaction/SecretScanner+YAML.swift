@@ -1,6 +1,6 @@
 /// YAML blocks and lists whose name is in a line above them.
 extension SecretScanner {
-    /// The longest multi-line string.
+    /// The greatest length of a multi-line string in quotation marks.
     private static let longestScalar = 4096
     /// The longest block that can be a reference to a secret. A longer block is treated as the secret.
     private static let longestReference = 4096
@@ -90,7 +90,8 @@ extension SecretScanner {
         if let first = first ?? comment, !isReference { hide(first..<last) }
     }
 
-    /// Whether the line only gives the location, name or type of a secret. The value of a user-chosen name does not.
+    /// Whether the line only gives the location, name or type of a secret. With `isLabel`, the user chose the name in
+    /// the line, and its value is the secret.
     private func isReferring(_ line: Range<Int>, isLabel: Bool) -> Bool {
         guard let colon = colon(in: line) else { return false }
         let value = end(from: colon + 1) { !$0.isBlank }..<line.upperBound
@@ -118,7 +119,8 @@ extension SecretScanner {
         }
     }
 
-    /// The end of the line of a quoted name, if YAML follows that JSON does not have: a list, a mapping or a comment.
+    /// The end of the line of a quoted name, if the next line has YAML syntax that JSON lacks: a list, a mapping or a
+    /// comment.
     func endOfLine(beforeYAMLAt start: Int, after place: Int) -> Int? {
         let end = end(from: place) { !$0.isBlank }
         guard end < start, byte(end).isLineEnd else { return nil }
@@ -154,7 +156,7 @@ extension SecretScanner {
     }
 
     /// The end of a scalar that continues in lines with more indentation: at the quotation mark, or before a line with
-    /// a name or a list item. `nil` if there is no such line.
+    /// a name or a list item. `nil` if the scalar does not continue.
     func endOfScalar(of name: SecretName, from start: Int, closedBy quote: UInt8?) -> Int? {
         guard byte(start).isLineEnd, beginsLine(name) else { return nil }
         let nameIndent = indent(ofLineWith: name.range.lowerBound)

@@ -3,9 +3,10 @@ import Primitives
 
 /// Finds the secrets of a text in one pass over its bytes.
 ///
-/// It does not parse, so the text may be cut or malformed: it recognizes members, settings, elements, query items and
-/// signed texts anywhere. A secret is recognized by its name (`SecretWords`) or its format (`SecretShapes`). The
-/// scanner looks back a bounded distance and continues after the text that it looked ahead at, so the time is linear.
+/// The scanner does not parse, so the text may be cut or malformed. It recognizes members, settings, elements, query
+/// items and signed texts anywhere. A secret is recognized by its name (`SecretWords`) or its format (`SecretShapes`).
+/// The scanner looks back a bounded distance and continues after the text that it looked ahead at, so the time is
+/// linear.
 struct SecretScanner {
     /// The length of the longest name of a secret.
     static let longestName = 128
@@ -37,8 +38,9 @@ struct SecretScanner {
     var named: SecretScope?
     /// The current object in which only `value` and similar members are secrets: `"pin": {"value": "…"}`.
     var secretObject: SecretScope?
-    /// The last start tag, and the number of searches that found no end tag.
+    /// The last start tag.
     var newestTag: Range<Int>?
+    /// The number of searches that found no end tag.
     var missingEndTags = 0
     private(set) var found: [(range: Range<Int>, replacement: [UInt8])] = []
 

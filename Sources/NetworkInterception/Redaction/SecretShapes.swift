@@ -3,11 +3,11 @@ struct SecretShape: Sendable {
     enum Rest: Sendable {
         /// Letters, digits, hyphens and underscores.
         case word
-        /// The same and dots, which join the parts of a token.
+        /// The characters of `word`, and dots, which join the parts of a token.
         case parts
         /// The characters of a path.
         case path
-        /// Letters of both cases and digits.
+        /// The characters of `word`, with at least one digit and one upper-case letter.
         case mixed
         /// Hexadecimal digits.
         case hexadecimal

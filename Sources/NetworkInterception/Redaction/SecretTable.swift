@@ -35,8 +35,8 @@ final class SecretTable: Sendable {
         meanings.deallocate()
     }
 
-    /// The meaning of the longest word with which the name ends. Ignores case, separators and a version at the end, and
-    /// digits at the end unless the table has a word with them.
+    /// The meaning of the longest word with which the name ends. Ignores case, separators, and a version at the end.
+    /// Ignores digits at the end, unless a word of the table has them.
     func meaning(of text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> SecretMeaning {
         if let found = longest(text, name, allowsWhole: true) { return found.contains(.harmless) ? [] : found }
         var end = name.upperBound
@@ -77,7 +77,8 @@ final class SecretTable: Sendable {
         return allowsWhole && !whole.isEmpty ? whole : best
     }
 
-    /// Whether a word of a name begins here: after a character that is not a letter, or at `K` in `apiKey` or `APIKey`.
+    /// Whether a word of a name begins at `place`: at the start of the name, after a digit or a separator, or at `K` in
+    /// `apiKey` or `APIKey`.
     private static func beginsWord(_ text: UnsafeBufferPointer<UInt8>, _ place: Int, _ name: Range<Int>) -> Bool {
         guard place > name.lowerBound else { return true }
         let (before, first) = (text[place - 1], text[place])

@@ -3,7 +3,7 @@ struct SecretWords: Sendable {
     enum Reach: Int, Sendable {
         /// A name that ends with the word: `token` matches `accessToken`, `X-Vault-Token` and `authtoken`.
         case ending
-        /// A name whose last word it is: `pass` matches `user_pass` and `userPass`, but not `compass`.
+        /// A name with this last word: `pass` matches `user_pass` and `userPass`, but not `compass`.
         case word
         /// The whole name, such as `code` in a query.
         case whole

@@ -81,7 +81,6 @@ struct WideText {
     }
 
     /// The encoding of a text without a mark, detected by its zeros: in an ASCII character, all bytes but one are zero.
-    /// In UTF-32, three of four bytes are.
     private static func guess(_ bytes: [UInt8]) -> Form? {
         let zeros = zeros(bytes)
         let units = bytes.count / 4
@@ -128,7 +127,7 @@ struct WideText {
         return zeros
     }
 
-    /// Encodes a replacement like this text.
+    /// Encodes a replacement in the encoding of this text.
     func encoded(_ text: [UInt8]) -> [UInt8] {
         let text = String(decoding: text, as: UTF8.self)
         var bytes: [UInt8] = []

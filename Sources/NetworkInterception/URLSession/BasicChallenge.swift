@@ -7,7 +7,7 @@ import HTTPCore
 
 /// A 401 response that requests a user name and a password (RFC 7617), for the delegate of a session on Linux. A
 /// URLProtocol can also pass a challenge to URLSession there. But URLSession then waits forever if the delegate has no
-/// credential, and accepts no second one.
+/// credential, and accepts no second credential.
 struct BasicChallenge {
     enum Verdict: Sendable {
         /// The value of `Authorization` for the next request.
@@ -42,16 +42,16 @@ struct BasicChallenge {
         #endif
     }
 
-    /// Passes the challenge to the delegate of the task or of its session, on the delegate queue. Call it where the
-    /// protocol client may be called. `answer` runs each time the delegate calls its completion handler. A delegate in
-    /// Objective-C may lack the method, which counts as default handling.
+    /// Passes the challenge to the delegate of the task or of its session, on the delegate queue. Call it on the queue
+    /// on which the protocol client may be called. `answer` runs each time the delegate calls its completion handler. A
+    /// delegate in Objective-C may lack the method, which counts as default handling.
     func ask(_ task: URLSessionTask?, _ answer: @escaping @Sendable (Verdict) -> Void) {
         guard let task, let session = TaskContext.session(of: task),
             let delegate = (task.delegate ?? session.delegate) as? any URLSessionTaskDelegate
         else { return answer(.none) }
-        let asked = Unchecked((session, task, delegate))
+        let parties = Unchecked((session, task, delegate))
         session.delegateQueue.addOperation { [challenge] in
-            let (session, task, delegate) = asked.value
+            let (session, task, delegate) = parties.value
             let done: @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void = {
                 disposition, credential in
                 switch disposition {

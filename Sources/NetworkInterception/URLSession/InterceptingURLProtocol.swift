@@ -8,7 +8,7 @@ import Primitives
 
 // WARNING: On Linux, a call to the URLProtocol client from a queue other than the task's ends the process; so do
 // reports of redirects, and downloads. Only reflection gives access to the task's queue and to the body of an upload.
-// If it fails, the request fails with an error that says so. Prefer `Interceptor.transport(wrapping:)`.
+// Without the queue, the request fails with `unsupported`. Prefer `Interceptor.transport(wrapping:)`.
 
 extension Interceptor {
     /// Handles the requests of sessions that are created with `configuration` after this call.
@@ -39,7 +39,7 @@ class InterceptingURLProtocol: URLProtocol {
 
     override class func canInit(with request: URLRequest) -> Bool {
         guard ["http", "https"].contains(request.url?.scheme?.lowercased()),
-            let interceptor = Attachment.of(self)?.interceptor
+            let interceptor = Attachment.registered(for: self)?.interceptor
         else { return false }
         return interceptor.isRunning
     }
@@ -48,7 +48,8 @@ class InterceptingURLProtocol: URLProtocol {
 
     override func startLoading() {
         if let loading { return loading.resume() }
-        guard let attachment = Attachment.of(type(of: self)), let interceptor = attachment.interceptor else {
+        guard let attachment = Attachment.registered(for: type(of: self)), let interceptor = attachment.interceptor
+        else {
             return refuse(URLError(.cancelled))
         }
         guard let task, !(task is URLSessionDownloadTask) else {
@@ -60,7 +61,9 @@ class InterceptingURLProtocol: URLProtocol {
         guard let context = TaskContext(self, task) else {
             return refuse(
                 InterceptionError(
-                    .unsupported, "This version of Foundation does not support an interceptor in URLSession."))
+                    .unsupported,
+                    "This version of Foundation does not support an interceptor in URLSession. Use Interceptor.transport(wrapping:)."
+                ))
         }
         let transport = interceptor.transport(wrapping: attachment.transport)
         loading = Loading(self, context, over: transport)
@@ -108,7 +111,7 @@ private final class Attachment: Sendable {
         made = Locked(transport)
     }
 
-    static func of(_ type: AnyClass) -> Attachment? {
+    static func registered(for type: AnyClass) -> Attachment? {
         registry.withLock { [key = ObjectIdentifier(type)] in $0.attachments[key] }
     }
 
@@ -116,7 +119,7 @@ private final class Attachment: Sendable {
         _ interceptor: Interceptor, to configuration: URLSessionConfiguration, over transport: (any HTTPTransport)?
     ) {
         let classes = configuration.protocolClasses ?? []
-        guard !classes.contains(where: { of($0)?.interceptor === interceptor }) else { return }
+        guard !classes.contains(where: { registered(for: $0)?.interceptor === interceptor }) else { return }
         let number = registry.withLock { registry in
             registry.count += 1
             return registry.count
@@ -147,7 +150,7 @@ private final class Attachment: Sendable {
         }
     }
 
-    /// Returns a class that is unique to the number, which its type parameter encodes in binary.
+    /// Returns a class that is unique to `number`. Its type parameter encodes the number in binary.
     private static func numbered<Digits>(_ digits: Digits.Type, _ number: Int) -> InterceptingURLProtocol.Type {
         if number == 0 { return Numbered<Digits>.self }
         return number & 1 == 0 ? numbered(Zero<Digits>.self, number >> 1) : numbered(One<Digits>.self, number >> 1)

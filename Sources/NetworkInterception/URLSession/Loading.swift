@@ -137,7 +137,7 @@ final class Loading: @unchecked Sendable {
         return await answers.first { _ in true } ?? .cancelled
     }
 
-    /// Reads an unused response to its end, so that the connection can be reused. A long one is abandoned.
+    /// Reads an unused response to its end, so that the connection can be reused. Abandons a long response.
     private func finish(_ response: HTTPResponse) async {
         _ = try? await response.body.collect(upTo: 64 << 10)
     }
@@ -255,7 +255,8 @@ final class Loading: @unchecked Sendable {
         }
     }
 
-    /// Runs the call now, or when the app resumes the task, or never. Runs on the task's queue.
+    /// Runs the call now, or holds it until the app resumes the task. Drops it after the end of the task. Runs on the
+    /// task's queue.
     private func runOrHold(_ step: @escaping @Sendable () -> Void) {
         let isNow = state.withLock { state in
             if state.isHeld { state.held.append(step) }

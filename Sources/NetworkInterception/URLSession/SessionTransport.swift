@@ -42,7 +42,7 @@ final class SessionTransport: HTTPTransport {
         let delegate = delegate
         return try await withTaskCancellationHandler {
             let answer = delegate.begin(task, upload)
-            // A cancellation before `begin` was lost.
+            // A cancellation before `begin` had no effect, so it is repeated.
             if Task.isCancelled { delegate.abandon(task) }
             return try await answer.value()
         } onCancel: {

@@ -5,22 +5,22 @@ import HTTPCore
     import FoundationNetworking
 #endif
 
-// WARNING: reads private properties of Foundation by reflection. Each look-up can fail with a new version.
+// WARNING: reads private properties of Foundation by reflection. A new version can break each look-up.
 
-/// The properties of a session task that a protocol needs.
+/// The properties of a session task that `InterceptingURLProtocol` needs.
 ///
 /// Sendable: no property changes, and `perform` runs its argument on the queue of the task.
 struct TaskContext: @unchecked Sendable {
     /// Runs a closure on the queue on which the protocol client may be called.
     let perform: (@escaping @Sendable () -> Void) -> Void
-    /// Whether the app receives the body in chunks. A completion handler would receive only the last one.
+    /// Whether the app receives the body in chunks. A completion handler would receive only the last chunk.
     let receivesChunks: Bool
     /// Whether the session's delegate cancels every challenge, because it belongs to a `SessionTransport`.
     let cancelsChallenges: Bool
     /// The body of an upload that is not part of the request.
     let upload: (@Sendable () -> HTTPBody)?
     let additionalHeaders: [String: String]
-    /// The timeout without activity. A request has 60 s by default, and then the timeout of the session applies.
+    /// The timeout without activity. For a request with the default of 60 s, the timeout of the session.
     let timeout: TimeInterval
     let resourceTimeout: TimeInterval
 

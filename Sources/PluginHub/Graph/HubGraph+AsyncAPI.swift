@@ -130,7 +130,10 @@ private struct AsyncAPIDocument {
             "type": "object",
             "properties": ["correlationId": ["type": "string", "minLength": 1, "maxLength": 255]],
         ],
-        "payload": ["type": "object", "description": "The parameters of the message; no payload if it has none."],
+        "payload": [
+            "type": "object",
+            "description": "The parameters of the message. A message without parameters has no payload.",
+        ],
         "output": [
             "type": "object",
             "description": "The payload of a success. A failure contains an error instead.",

@@ -27,7 +27,7 @@ struct HubState: Sendable {
             }
             return finding(
                 .unreadableConfiguration,
-                "its configuration file \"\(file.key)\" cannot be read; check that \(file.value) exists and may be read. It threw: \(reason)"
+                "its configuration file \"\(file.key)\" cannot be read; check that \(file.value) exists and may be read. The initialiser threw: \(reason)"
             )
         }
     }

@@ -2,7 +2,7 @@
 package enum NearestName {
     /// Returns the candidate that is most similar to `name`. The shorter of the two names permits one edit for each
     /// four characters, at least one and at most three. Letter case does not count.
-    package static func to(_ name: String, among candidates: some Sequence<String>) -> String? {
+    package static func nearest(to name: String, among candidates: some Sequence<String>) -> String? {
         let wanted = Array(name.lowercased().unicodeScalars)
         var nearest: (distance: Int, name: String)?
         for candidate in candidates where candidate != name {
@@ -18,7 +18,7 @@ package enum NearestName {
 
     /// Returns a sentence that suggests a name, or an empty string if no candidate is similar.
     package static func hint(_ name: String, among candidates: some Sequence<String>) -> String {
-        to(name, among: candidates).map { " Did you mean \"\($0)\"?" } ?? ""
+        nearest(to: name, among: candidates).map { " Did you mean \"\($0)\"?" } ?? ""
     }
 
     /// Returns the number of insertions, deletions, replacements and swaps of neighbours from one string to the other.

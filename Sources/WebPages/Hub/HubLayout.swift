@@ -42,6 +42,7 @@ struct HubLayout {
     struct Label {
         let text: String
         let x, y: Double
+        /// Whether the text ends at `x` instead of beginning there.
         let endsHere: Bool
     }
 

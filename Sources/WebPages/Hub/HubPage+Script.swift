@@ -77,7 +77,7 @@ extension HubPage {
             choose();
           };
 
-          const forget = () => {
+          const deselect = () => {
             const last = cameFrom === "panel" ? null : boxes.find((box) => box.dataset.plugin === chosen);
             if (search.value) { search.value = ""; filter(); }
             if (chosen !== null) go("#", cameFrom);
@@ -104,11 +104,11 @@ extension HubPage {
             const link = event.target.closest("a[href^='#']");
             if (!link) return;
             event.preventDefault();
-            if (link.getAttribute("href") === "#overview") { cameFrom = "panel"; forget(); }
+            if (link.getAttribute("href") === "#overview") { cameFrom = "panel"; deselect(); }
             else go(link.getAttribute("href"), link.classList.contains("box") ? "picture" : "panel");
           });
           document.addEventListener("keydown", (event) => {
-            if (event.key === "Escape") forget();
+            if (event.key === "Escape") deselect();
             const box = event.target.closest ? event.target.closest(".box") : null;
             if (!box) return;
             if (event.key === " ") { event.preventDefault(); go(box.getAttribute("href"), "picture"); }

@@ -49,7 +49,8 @@ public struct ViewDocumentForm: Sendable {
         guard let action else {
             throw PluginError(
                 .unsupportedMessage,
-                "The screen \"\(document.title)\" no longer has the action \"\(id)\" in this form. Load it again.")
+                "The screen \"\(document.title)\" no longer has the action \"\(id)\" in this form. Load the page again."
+            )
         }
         return action
     }

@@ -10,11 +10,11 @@ struct CauliRecording {
     /// Reads the exchange. Cauli stores the start of the request in seconds since 2001.
     func recording() throws -> MockRecording {
         let json = try json()
-        let asked = try json.required("designatedRequest")
-        let headers = try asked["allHTTPHeaderFields"].map(headers) ?? [:]
+        let designated = try json.required("designatedRequest")
+        let headers = try designated["allHTTPHeaderFields"].map(headers) ?? [:]
         let request = HTTPRequest(
-            method: .init(try asked["httpMethod"]?.text() ?? "GET"), url: try asked.required("url").text(),
-            headers: headers, body: .bytes(try asked["bodyFilename"].map(content) ?? []))
+            method: .init(try designated["httpMethod"]?.text() ?? "GET"), url: try designated.required("url").text(),
+            headers: headers, body: .bytes(try designated["bodyFilename"].map(content) ?? []))
         let started = json["requestStarted"]?.json.doubleValue.map(Date.init(timeIntervalSinceReferenceDate:))
         let recording = MockRecording(path: file, request: request, recorded: started) { try result(self.json()) }
         return recording

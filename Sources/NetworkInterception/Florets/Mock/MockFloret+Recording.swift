@@ -2,15 +2,15 @@ import HTTPCore
 
 extension MockFloret {
     public func didRespond(_ record: Record) async -> Record {
-        let asked = state.withLock { $0.asked.removeValue(forKey: record.id) }
+        let request = state.withLock { $0.requestsToRecord.removeValue(forKey: record.id) }
         // A response that another floret set is not the server's.
-        guard let asked, mode == .record, folder != nil, record.timing.sent != nil,
+        guard let request, mode == .record, folder != nil, record.timing.sent != nil,
             case .success(var response)? = record.result
         else { return record }
-        guard let body = asked.body.buffered, body.count <= configuration.maximumBodyBytes else {
+        guard let body = request.body.buffered, body.count <= configuration.maximumBodyBytes else {
             Interceptor.current?.report(
                 .leftUnchanged, floret: name,
-                "A request with more than \(configuration.maximumBodyBytes) bytes was not recorded.")
+                "A request with a body of more than \(configuration.maximumBodyBytes) bytes was not recorded.")
             return record
         }
         var record = record
@@ -23,7 +23,7 @@ extension MockFloret {
                 return
             }
             var whole = record
-            (whole.originalRequest, whole.designatedRequest) = (asked, asked)
+            (whole.originalRequest, whole.designatedRequest) = (request, request)
             whole.result = .success(Response(status: response.status, headers: response.headers, body: .bytes(bytes)))
             do {
                 try write(whole)

@@ -84,7 +84,7 @@ public final class MockFloret: InterceptableFloret {
         /// The number of recordings of each request that were used.
         var replayed: [MockKey: Int] = [:]
         /// The requests whose responses will be recorded, as they were before later florets could change them.
-        var asked: [Record.ID: HTTPRequest] = [:]
+        var requestsToRecord: [Record.ID: HTTPRequest] = [:]
         /// The last number that was used in each folder.
         var numbers: [String: Int] = [:]
         var counts = Counts()
@@ -239,7 +239,7 @@ extension MockFloret {
                 upTo: configuration.maximumBodyBytes)
         }
         guard case .mock(let isForced) = mode else {
-            state.withLock { [record] in $0.asked[record.id] = record.designatedRequest }
+            state.withLock { [record] in $0.requestsToRecord[record.id] = record.designatedRequest }
             return record
         }
         for mapping in mappings {

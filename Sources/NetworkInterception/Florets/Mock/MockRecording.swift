@@ -58,10 +58,10 @@ struct MockFile {
         guard try format.text() == Self.format else { throw format.refusal("must be \"\(Self.format)\"") }
         recorded = try file["recorded"]?.date()
         let reader = MessageReader(folder: folder)
-        let asked = try file.required("request").object("method", "url", "headers", "text", "base64", "json", "file")
-        let message = try reader.message(asked)
+        let sent = try file.required("request").object("method", "url", "headers", "text", "base64", "json", "file")
+        let message = try reader.message(sent)
         request = HTTPRequest(
-            method: .init(try asked.required("method").text()), url: try asked.required("url").text(),
+            method: .init(try sent.required("method").text()), url: try sent.required("url").text(),
             headers: message.headers, body: .bytes(message.body))
         if let failure = try file["failure"]?.object("code", "reason") {
             result = .failure(

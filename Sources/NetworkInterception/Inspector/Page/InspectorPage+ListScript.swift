@@ -1,7 +1,7 @@
 extension InspectorPage {
     /// Groups repeated requests in one line: a pure function of the records, newest first.
     static let foldScript: StaticString = #"""
-        // Groups by path and outcome. Active requests and other outcomes are separate, so that an error stays visible.
+        // Records with the same path and outcome share a key, so that an error stays visible. Active requests have no key.
         const foldKey = (record) => record.state === "underway" ? null
           : [record.method, record.host, record.path.split("?", 1)[0], record.state, record.status, record.error, record.isChanged].join("\n");
 

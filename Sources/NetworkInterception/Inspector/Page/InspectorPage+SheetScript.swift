@@ -55,7 +55,7 @@ extension InspectorPage {
           const isRedacted = (text) => text.includes("[redacted]") || text.includes("%5Bredacted%5D");
           const omitted = original.headers.filter(([, value]) => isRedacted(value)).map(([name]) => name);
           sheet.record = record;
-          // The page shows JSON indented and long bodies shortened. The recorded body is sent unless this one is edited.
+          // The form shows JSON indented and long bodies shortened. The recorded body is sent unless the user edits the text.
           sheet.body = original.body.kind === "binary" || original.body.isShortened || original.body.isCut ? null : original.body.text.replace(/\r\n?/g, "\n");
           $("send-title").textContent = record ? "Edit and resend" : "New request";
           $("send-method").value = original.method;
