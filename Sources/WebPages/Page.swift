@@ -12,7 +12,7 @@ public struct Page: Sendable {
     public var title: String
     /// The content of the `body` element.
     public var body: HTML
-    /// The style sheets of this page, after the one of all pages.
+    /// The style sheets of this page. They follow the style sheet of all pages.
     public var styles: [StaticString]
     /// The scripts of this page, which run in order after the document is loaded.
     public var scripts: [StaticString]

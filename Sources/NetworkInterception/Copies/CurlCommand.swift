@@ -87,7 +87,8 @@ public struct CurlCommand: Sendable {
         return isPlain ? word : "'\(word.replacing("'", with: "'\\''"))'"
     }
 
-    /// Returns a character, escaped for an argument of `printf` in single quotation marks inside of double ones.
+    /// Returns a character, escaped for an argument of `printf` in single quotation marks inside of double quotation
+    /// marks.
     private static func printfEscaped(_ scalar: Unicode.Scalar) -> String {
         switch scalar {
         case "\n": "\\n"

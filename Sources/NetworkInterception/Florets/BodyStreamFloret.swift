@@ -16,7 +16,8 @@ public final class BodyStreamFloret: InterceptableFloret {
     ///
     /// - Parameters:
     ///   - maximumConvertedByteSize: The greatest number of bytes of a body that is converted.
-    ///   - selector: The records whose bodies are converted. It runs before the request and again with the response.
+    ///   - selector: Selects the records whose bodies are converted. It runs before the request and again with the
+    ///     response.
     ///   - enabled: Whether the floret is initially enabled.
     public init(maximumConvertedByteSize: Int = 50 << 10, selector: RecordSelector = .all(), enabled: Bool = true) {
         self.maximumConvertedByteSize = max(0, maximumConvertedByteSize)

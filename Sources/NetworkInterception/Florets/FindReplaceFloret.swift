@@ -8,8 +8,8 @@ import Primitives
 ///         willRequest: [.header(.set("X-Tester", "anna")), .url(replacing: .literal("/v1/"), with: "/v2/")],
 ///         didRespond: [.body(replacing: try .regularExpression(#""price":\d+"#), with: #""price":0"#)])
 ///
-/// The modifiers of each list are applied in order, each to the result of the one before. A request that already has a
-/// result is not changed.
+/// The modifiers of each list are applied in order, each to the result of the previous modifier. A request that already
+/// has a result is not changed.
 public final class FindReplaceFloret: InterceptableFloret, DisplayableFloret {
     public let name: String
     public let summary: String?

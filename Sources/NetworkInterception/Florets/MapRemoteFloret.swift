@@ -11,8 +11,8 @@ import Primitives
 ///             to: .init(protocol: .http, host: "127.0.0.1", port: 8080, path: "/v2/$1"))
 ///     ])
 ///
-/// The enabled mappings are applied in order, each to the result of the one before. A `Host` header is updated with the
-/// URL. A request that already has a result is not changed.
+/// The enabled mappings are applied in order, each to the result of the previous mapping. A `Host` header is updated
+/// with the URL. A request that already has a result is not changed.
 public final class MapRemoteFloret: InterceptableFloret, DisplayableFloret {
     /// The mappings in the order in which they are applied.
     public let mappings: [Mapping]
@@ -94,7 +94,7 @@ extension MapRemoteFloret {
         /// The path. In a source, `*` matches any characters within a segment and `**` matches any characters. A
         /// destination inserts the matched parts as `$1`, `$2`, … `/` equals the empty path.
         public var path: String?
-        /// The query, with or without its `?`. An empty one means no query.
+        /// The query, with or without its `?`. An empty string means no query.
         public var query: String?
 
         /// Creates a location.

@@ -1,7 +1,8 @@
 import HTTPCore
 import Primitives
 
-/// Prevents caching: requests have no condition and bypass caches, and responses have no information for a cache.
+/// Prevents caching: requests are unconditional and bypass caches, and responses are marked with `Cache-Control:
+/// no-cache`.
 ///
 /// Removes `If-Modified-Since` and `If-None-Match` from requests, so that a server has no reason to respond with 304.
 /// If a server does so anyway, the request fails with `HTTPError.protocolError`, because the app has no copy that a 304

@@ -7,7 +7,7 @@ extension HARDocument {
     public struct ExportOptions: Sendable {
         /// The greatest number of bytes of a body. A longer one is left out, with a comment; `nil` means no limit.
         public var maximumBodyBytes: Int?
-        /// The rules that remove secrets. They also run for records that were redacted by a storage.
+        /// The rules that remove secrets. They also apply to stored records, which were redacted before.
         public var redaction = Redaction.standard
         /// The name and version of the program that writes the file.
         public var creator = (name: "Souk", version: "0.2.0")
@@ -23,7 +23,7 @@ extension HARDocument {
     ///
     /// - `_id`, and `_changes` with the changes that florets made.
     /// - `_original`: the app's request, if a floret changed it.
-    /// - `_error`, `_errorKind` and `_errorCode` of a failed request, or `_underway` of one without a result. The
+    /// - `_error`, `_errorKind` and `_errorCode` of a failed request, or `_underway` of a request without a result. The
     ///   status is 0.
     /// - `_end`: how the transfer of the response body ended, if it is incomplete (``Record/BodyTransfer/End``).
     /// - `_encoding`: `base64` for a request body that is not UTF-8. A response body has `encoding` instead.

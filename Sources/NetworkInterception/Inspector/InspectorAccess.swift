@@ -14,9 +14,9 @@ package struct InspectorAccess: Sendable {
     /// that resolve to this machine (DNS rebinding) are refused.
     package static let loopback = InspectorAccess(kind: .loopback)
 
-    /// Clients that have `token`, under any host name. For a listener that other machines can reach. A client sends it
-    /// once as `?token=` to the page, which stores it in a cookie, or with each request as `Authorization: Bearer`.
-    /// Plain http does not protect the token.
+    /// Clients that have `token`, under any host name. Use it for a listener that other machines can reach. A client
+    /// sends it once as `?token=` to the page, which stores it in a cookie, or with each request as `Authorization:
+    /// Bearer`. Plain http does not protect the token.
     package static func token(_ token: String) -> InspectorAccess {
         InspectorAccess(kind: .token(digest: Array(SHA256.hash(token.utf8))))
     }

@@ -25,8 +25,8 @@ public final class InspectorPage: HTTPHandler {
         /// The path at which the page is mounted, without a slash at its end. Empty is the root.
         public var path = ""
         package var access = InspectorAccess.loopback
-        /// Sends the requests that were written or edited on the page, through the interceptor. With `nil`, none can be
-        /// sent. Redacted headers are left out, so use a transport that adds the credentials again.
+        /// Sends the requests that were written or edited on the page, through the interceptor. With `nil`, the page
+        /// cannot send requests. Redacted headers are left out, so use a transport that adds the credentials again.
         public var transport: (any HTTPTransport)?
         /// The time without events after which an open page receives a keep-alive message.
         public var keepAliveInterval: Duration = .seconds(15)

@@ -71,7 +71,7 @@ final class Recorder: Sendable {
         await interceptor.storage.remove(id)
     }
 
-    /// Returns the same body. The record receives its first bytes while they are read.
+    /// Returns the same body, and records its first bytes while they are read.
     func watched(_ body: HTTPBody, as place: Place) -> HTTPBody {
         guard case .stream(let stream) = body else { return body }
         note([], Record.BodyTransfer(byteCount: 0, end: .underway), place)

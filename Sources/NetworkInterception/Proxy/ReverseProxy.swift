@@ -7,8 +7,8 @@ import HTTPCore
 ///
 /// Messages pass unchanged, except for hop-by-hop fields (RFC 9110 section 7.6.1), `Host`, which names the server, and
 /// a `Location` that points to the server, which is rewritten to the proxy's address over plain http. Contrary to
-/// section 7.6.3, the proxy adds no `Via`, so that it does not change the recorded traffic. Responses stream. If the
-/// server sends no response or only a part of it, the proxy closes the client's connection at the same point.
+/// section 7.6.3, the proxy adds no `Via`, so that it does not change the recorded traffic. Responses are streamed. If
+/// the server sends no response or only a part of it, the proxy closes the client's connection at the same point.
 ///
 /// The proxy uses HTTP/1.1 on both sides. It refuses the handshake of a WebSocket with 501. It removes any other
 /// `Upgrade`, including that to HTTP/2, as RFC 9110 section 7.8 permits, so that the exchange continues with HTTP/1.1.

@@ -6,7 +6,7 @@ import Primitives
 ///     let share = BodyMemory.Share(of: memory)
 ///     let granted = share.take(chunk.count)    // 0...chunk.count
 ///
-/// Bytes that are not granted are not recorded. No exchange waits for memory, and none fails.
+/// Bytes that are not granted are not recorded. No exchange waits or fails because memory is missing.
 final class BodyMemory: Sendable {
     private let free: Locked<Int>
 

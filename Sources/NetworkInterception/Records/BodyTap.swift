@@ -5,8 +5,8 @@ extension HTTPBody {
     /// Returns the same body and copies its first `limit` bytes while it is read.
     ///
     /// The tap does not delay the body and reads no more than its reader does. It calls `ended` once, with the copied
-    /// bytes and the end of the transfer, and immediately for a buffered body. A stream that is dropped before its end
-    /// is `.cancelled`, unless all announced bytes were read.
+    /// bytes and the end of the transfer. For a buffered body, it does so immediately. A stream that is dropped before
+    /// its end is `.cancelled`, unless all announced bytes were read.
     ///
     /// - Parameters:
     ///   - limit: The greatest number of bytes that are copied.

@@ -13,10 +13,10 @@ public typealias Response = HTTPResponse
 ///     record.result = .success(Response(status: 204))
 ///     return record
 ///
-/// A record needs only a request, so a test of a floret needs neither an interceptor nor the network. A `.stream` body
-/// is still being transferred and has one reader: code that reads it takes the bytes from all other readers. Observe it
-/// with `HTTPBody.tapped`, or convert it to bytes with ``BodyStreamFloret``. In a ``RecordStorage`` all bodies are
-/// bytes.
+/// A record needs only a request, so a floret can be tested without an interceptor and without the network. A `.stream`
+/// body is still being transferred and has one reader: code that reads it takes the bytes from all other readers.
+/// Observe it with `HTTPBody.tapped`, or convert it to bytes with ``BodyStreamFloret``. In a ``RecordStorage`` all
+/// bodies are bytes.
 public struct Record: Sendable, Identifiable {
     private var content: Content
 
@@ -95,7 +95,7 @@ public struct Record: Sendable, Identifiable {
         content = Content(id: id, request: request, timing: timing)
     }
 
-    /// Whether neither record was changed since one was copied from the other.
+    /// Whether one record is a copy of the other and both are unchanged since then.
     func isUntouched(since other: Record) -> Bool { content === other.content }
 
     private mutating func makeUnique() {

@@ -44,7 +44,7 @@
 
     extension MessageSending {
         /// Sends a view query and returns the screen as a view: the plugin's own view, or a form for its document. The
-        /// actions of the form become commands of `sender`.
+        /// actions of the form are sent as commands of `sender`.
         ///
         /// The method that returns a `ViewDocument` is called unless the type is stated:
         ///
@@ -179,7 +179,7 @@
         }
     }
 
-    /// A control with its value. A refused value is reset to the last accepted one.
+    /// A control with its value. A refused value is replaced by the last accepted value.
     @MainActor private struct Setting<Value: Equatable, Control: View>: View {
         enum Trigger { case changed, submitted }
 

@@ -32,7 +32,7 @@
 
     extension MessageSending {
         /// Sends a view query and returns the screen as a view controller: the plugin's own, or a form for its
-        /// document. The actions of the form become commands of `sender`.
+        /// document. The actions of the form are sent as commands of `sender`.
         ///
         /// The method that returns a `ViewDocument` is called unless the type is stated.
         ///

@@ -45,7 +45,8 @@ extension EventPublisher {
         })
     }
 
-    /// Returns the outputs of this publisher and of others. Keeps each publisher's order. Finishes when all have.
+    /// Returns the outputs of this publisher and of others. Keeps the order of each publisher. Finishes when all have
+    /// finished.
     ///
     /// - Parameter others: The other publishers.
     /// - Returns: A publisher of all outputs.

@@ -1,6 +1,6 @@
 import Primitives
 
-/// Keeps a `sink` active. Cancels it when released.
+/// Keeps a `sink` active, and cancels it when the subscription is released.
 ///
 /// After `cancel()` the callback is not called again, not even for outputs that were sent before. A call that is in
 /// progress on another thread continues to its end. `cancel()` may be called again, and also inside the callback.

@@ -81,8 +81,8 @@ final class OrderedBroadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// Creates a broadcast. With `keepsLatest`, a new observer first receives the most recent element, or `latest`
-    /// before any was sent.
+    /// Creates a broadcast. With `keepsLatest`, a new observer first receives the most recent element, or `latest` if
+    /// no element was sent yet.
     init(keepsLatest: Bool = false, latest: Element? = nil) {
         state = Locked(State(keepsLatest: keepsLatest, latest: latest))
     }

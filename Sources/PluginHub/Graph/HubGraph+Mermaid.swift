@@ -1,8 +1,8 @@
 extension HubGraph {
     /// Returns the graph as a Mermaid flowchart, which GitHub and many documentation tools draw.
     ///
-    /// A solid arrow is a command, a thick one a query, a thick one with a ring a view query, and a dotted one an
-    /// event. A message without a sender or receiver begins or ends at a node with the label "nobody".
+    /// Commands are solid arrows, queries are thick arrows, view queries are thick arrows with a ring, and events are
+    /// dotted arrows. A message without a sender or receiver begins or ends at a node with the label "nobody".
     public func mermaid() -> String {
         var lines = ["flowchart LR"]
         lines += plugins.map { "    p\($0.id)[\"\(Self.mermaid($0.label))\"]" }

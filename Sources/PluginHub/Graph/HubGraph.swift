@@ -111,8 +111,8 @@ extension HubGraph {
 }
 
 extension HubGraph {
-    /// Assigns labels. The first plugin with a name keeps it. Others get a number, but never the name of another
-    /// plugin.
+    /// Assigns labels. The first plugin with a name keeps it. The others get a number. No label equals the name of
+    /// another plugin.
     private static func plugins(named names: [String]) -> [Plugin] {
         var taken = Set(names)
         var seen: Set<String> = []
@@ -134,7 +134,7 @@ extension HubGraph {
         var receivers: [String: [Plugin.ID]] = [:]
         var atLaunch: [String: [Plugin.ID]] = [:]
         for (id, policy) in policies.enumerated() {
-            // For events, `incoming` lists the published ones, and `outgoing` those that the plugin subscribes to.
+            // For events, `incoming` lists what the plugin publishes, and `outgoing` lists what it subscribes to.
             for message in policy.outgoing(kind).unique {
                 if kind == .event {
                     receivers[message, default: []].append(id)

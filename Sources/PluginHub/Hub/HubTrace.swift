@@ -118,7 +118,7 @@ final class TraceReaders: Sendable {
         for reader in state.withLock({ $0.readers }).values { reader.receive(entry) }
     }
 
-    /// Ends all readers. Later ones end at once.
+    /// Ends all readers. A reader that is attached later ends at once.
     func finish() {
         let readers = state.withLock { state in
             state.isFinished = true

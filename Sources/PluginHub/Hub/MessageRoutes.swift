@@ -87,8 +87,8 @@ final class MessageRoutes: Sendable {
             plugin: owner.name, message: message.name)
     }
 
-    /// Returns a hint about a mistake of the sender: the message as another kind, or a similar message in its policy or
-    /// a receiver's.
+    /// Returns a hint about a mistake of the sender: its policy lists the message as another kind, or its policy or a
+    /// receiver's policy lists a similar name.
     private func senderHint(_ name: String, _ kind: MessageKind) -> String {
         let other = MessageKind.allCases.first { $0 != kind && owner.policy.outgoing($0).contains(name) }
         if let other { return " It is listed as \(other.phrase)." }

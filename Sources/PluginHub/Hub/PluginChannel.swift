@@ -1,6 +1,6 @@
 import Primitives
 
-/// The connection of one plugin to the hub. It knows its plugin, so a plugin cannot send in the name of another.
+/// The connection of one plugin to the hub. It belongs to that plugin, so a plugin cannot send in the name of another.
 final class PluginChannel: PluginContext {
     private let configuration: Hub.Configuration
     private let trace: TraceReaders
@@ -191,7 +191,7 @@ final class PluginChannel: PluginContext {
 
     // MARK: - Trace
 
-    /// Makes a call with an entry in the trace. It is used for a plugin that is not running, and while the trace has
+    /// Makes a call and records it in the trace. Used for a plugin that is not running, and while the trace has
     /// readers.
     private func recorded<Answer>(
         _ kind: MessageKind, _ message: Message, _ sender: any PluginProtocol, as verdict: TraceEntry.Verdict,

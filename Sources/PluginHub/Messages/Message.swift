@@ -54,7 +54,7 @@ public struct Message: Hashable, Sendable, ExpressibleByStringLiteral {
 }
 
 /// Returns whether a message has the name of a pattern, for `case "info.refresh":` in a `switch`. If the pattern has an
-/// id, the message must have the same.
+/// id, the message must have the same id.
 ///
 /// - Parameters:
 ///   - pattern: The pattern.

@@ -20,7 +20,7 @@ extension HubLayout {
         let layerOf: [Slot: Int]
         /// The arrows between two plugins, in drawing order.
         private var bundles: [Pair: [HubGraph.Arrow]] = [:]
-        /// Arrows with one end, or with both ends at the same plugin.
+        /// Arrows with a plugin at only one end, or with the same plugin at both ends.
         private var loose: [HubGraph.Plugin.ID: (left: [HubGraph.Arrow], right: [HubGraph.Arrow])] = [:]
         private var leftRoutes: [HubGraph.Plugin.ID: [Pair]] = [:]
         private var rightRoutes: [HubGraph.Plugin.ID: [Pair]] = [:]

@@ -51,7 +51,7 @@ struct HubLayout {
     let lines: [Line]
     let stubs: [Stub]
 
-    /// The distance of two lines at one side of a box.
+    /// The distance between two lines at one side of a box.
     static let portDistance = 24.0
     static let stubLength = 26.0
 }

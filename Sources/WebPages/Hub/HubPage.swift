@@ -122,7 +122,7 @@ public struct HubPage: Sendable {
     private struct Exchange {
         let title, verb: String
         let channels: [HubGraph.Channel]
-        /// The plugins at the other end of a channel. `noPartner` is the text if there is none.
+        /// The plugins at the other end of a channel. `noPartner` is the text if there is no such plugin.
         let partners: @Sendable (HubGraph.Channel) -> [HubGraph.Plugin.ID]
         let preposition, noPartner: String
         /// Whether a missing partner is an error.

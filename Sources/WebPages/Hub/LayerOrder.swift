@@ -1,7 +1,8 @@
 /// The assignment of plugins to columns and their order: callers are left of callees, with few crossing lines. It
 /// depends only on the graph.
 struct LayerOrder {
-    /// An element of a column: a plugin, or the lines between two other plugins that pass through.
+    /// An element of a column: a plugin, or the lines between two plugins of other columns that pass through this
+    /// column.
     enum Slot: Hashable, Sendable {
         case plugin(Int)
         case passage(Pair, layer: Int)

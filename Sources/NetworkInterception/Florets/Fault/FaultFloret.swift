@@ -20,7 +20,8 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
         public var name: String
         /// The fault.
         public var fault: Fault
-        /// Selects the requests. For a fault of the response, it also checks the response with the original request.
+        /// Selects the requests. For a fault of the response, it runs again with the response and with the request as
+        /// this floret saw it.
         public var selector: RecordSelector
         /// The probability, from 0 to 1.
         public var probability: Double
@@ -161,9 +162,9 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
         guard let awaited = state.withLock({ $0.awaited.removeValue(forKey: record.id) }) else { return record }
         var record = record
         for index in awaited.rules {
-            var withOriginalRequest = record
-            withOriginalRequest.designatedRequest = awaited.request
-            guard rules[index].selector.selects(withOriginalRequest) else { continue }
+            var recordAsSeen = record
+            recordAsSeen.designatedRequest = awaited.request
+            guard rules[index].selector.selects(recordAsSeen) else { continue }
             guard case .success(let response)? = record.result,
                 let result = rules[index].fault.result(insteadOf: response, seed: seed, request: awaited.number)
             else { continue }

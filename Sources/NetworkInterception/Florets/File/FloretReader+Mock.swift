@@ -68,7 +68,7 @@ extension FloretReader {
             name: try value["name"]?.text() ?? "Rule")
     }
 
-    /// Reads a response. Paths of files in it are relative to the folder of this file.
+    /// Reads a response. Paths in it are relative to the folder of the florets file.
     func response(_ value: FileValue, _ more: String = "status") throws -> Response {
         try MessageReader(folder: folder).response(value, more)
     }

@@ -33,9 +33,11 @@ public final class MockFloret: InterceptableFloret {
         public var refreshesDates = false
         /// The rules that remove secrets from recordings.
         public var redaction = Redaction.standard
-        /// The greatest number of bytes of a recorded body. A larger one is not recorded, which is reported.
+        /// The greatest number of bytes of a recorded body. An exchange with a larger body is not recorded, which is
+        /// reported.
         public var maximumBodyBytes = 8 << 20
-        /// The greatest number of recorded responses to one request. Further ones are not recorded, which is reported.
+        /// The greatest number of recorded responses to one request. Further responses are not recorded, which is
+        /// reported.
         public var maximumAnswers = 1000
 
         /// Creates the standard settings.
@@ -157,7 +159,7 @@ public final class MockFloret: InterceptableFloret {
     /// The counts since the creation of the floret.
     public var counts: Counts { state.withLock { $0.counts } }
 
-    /// Restarts every sequence of answers with its first one.
+    /// Restarts every sequence of answers with its first answer.
     public func rewind() {
         state.withLock { state in
             state.used = state.used.map { _ in 0 }

@@ -2,8 +2,8 @@ import HTTPCore
 import Primitives
 
 extension MockFloret {
-    /// The parts of a request that are compared with a recording: the method, the URL, and those chosen here. The order
-    /// of query items with different names is never compared.
+    /// The parts of a request that are compared with a recording: the method, the URL, and the parts chosen here. The
+    /// order of query items with different names is never compared.
     public struct Matching: Sendable, Hashable {
         /// Whether the scheme, host and port are ignored.
         public var ignoresHost = false

@@ -14,8 +14,8 @@ struct MockRecording: Sendable {
 }
 
 extension [MockRecording] {
-    /// The recordings that match one request, in the order in which they were made. Those in one folder are numbered in
-    /// this order. Those in several folders, whose requests were different, are sorted by date.
+    /// The recordings that match one request, in the order in which they were made. Recordings in one folder are
+    /// numbered in this order. Recordings in several folders, whose requests were different, are sorted by date.
     var inOrder: [MockRecording] {
         let folders = Set(map { ($0.path as NSString).deletingLastPathComponent })
         guard folders.count > 1 else { return self }

@@ -160,7 +160,7 @@ extension InspectorPage {
             status: 200, headers: ["Content-Type": "text/event-stream"], body: .stream(stream))
     }
 
-    /// The position from which a stream continues, or `nil` if none is given. A browser sends its last one in
+    /// The position from which a stream continues, or `nil` if none is given. A browser sends its last position in
     /// `Last-Event-ID`.
     private static func position(_ lastID: String?, _ since: String?) throws -> InspectorFeed.Position? {
         if let lastID { return InspectorFeed.Position(lastID) }

@@ -9,7 +9,7 @@ import Primitives
 ///
 /// | kind | name | payload | answer |
 /// |---|---|---|---|
-/// | view query | `inspector.records` | `{count?}`, 1 to 200, 50 unless given | the newest records, one a row |
+/// | view query | `inspector.records` | `{count?}`, 1 to 200, by default 50 | the newest records, one per row |
 public final class InspectorHubPlugin: PluginProtocol {
     /// The policy in `inspector.policy.json`.
     public static let policy = Policy(
