@@ -76,7 +76,7 @@ extension PluginError {
         public static let unreadableConfiguration = Code(rawValue: "unreadableConfiguration")
         /// A plugin could not be created; see the sentence.
         public static let initializationFailed = Code(rawValue: "initializationFailed")
-        /// The receiver has no view at present.
+        /// The receiver cannot show a view now, for example because the query was not sent on the main actor.
         public static let viewUnavailable = Code(rawValue: "viewUnavailable")
         /// Calls are nested deeper than `Hub.Configuration.reentrancyLimit`.
         public static let reentrancyLimit = Code(rawValue: "reentrancyLimit")

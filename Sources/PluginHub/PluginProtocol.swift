@@ -1,8 +1,9 @@
 /// A part of an app that communicates with other parts only through the hub.
 ///
-/// Only `init` and `policy` are required. The other methods have default implementations that throw
-/// `unsupportedMessage`, so a plugin implements only the methods that its policy needs. The hub calls a plugin on the
-/// thread of the sender and holds no lock during the call. Several threads can call a plugin at the same time.
+/// Only `init` and `policy` are required. The other methods have default implementations, so a plugin implements only
+/// the methods that its policy needs. By default, `subscribe(toPublisher:forEvent:)` does nothing, and the others throw
+/// `unsupportedMessage`. The hub calls a plugin on the thread of the sender and holds no lock during the call. Several
+/// threads can call a plugin at the same time.
 public protocol PluginProtocol: AnyObject, Sendable {
     /// Creates the plugin. The hub calls it in `start()`, or at registration if the hub is running.
     ///
@@ -14,12 +15,11 @@ public protocol PluginProtocol: AnyObject, Sendable {
     ///   and reports the error. Other plugins run.
     init(messageSender: any MessageSending, configurationFiles: [String: String]) throws
 
-    /// The messages that the plugin may send, receive, publish and subscribe to. The hub reads it once, at
-    /// registration.
+    /// The messages that the plugin may send, receive, publish and subscribe to. The hub reads it once, after it
+    /// created the plugin.
     var policy: Policy { get }
 
-    /// Returns a publisher of an event that the policy lists under `publish`. Errors after that are outputs with a
-    /// failure.
+    /// Returns a publisher of an event that the policy lists under `publish`. Later errors are outputs with a failure.
     ///
     /// - Parameters:
     ///   - event: The event.
@@ -28,8 +28,9 @@ public protocol PluginProtocol: AnyObject, Sendable {
     /// - Throws: An error when the plugin cannot use the payload.
     func publisher(forEvent event: Message, payload: JSONObject?) throws -> EventPublisher
 
-    /// Receives the publisher of an event of `subscribeAtAppLaunch`, after all plugins were created. The default
-    /// implementation ignores it.
+    /// Receives the publisher of an event of `subscribeAtAppLaunch`, after all plugins were created. If another plugin
+    /// starts later and publishes the event, receives that plugin's publisher too. The default implementation ignores
+    /// it.
     ///
     /// - Parameters:
     ///   - publisher: The publisher, merged from all plugins that publish the event.

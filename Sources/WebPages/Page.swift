@@ -48,8 +48,8 @@ public struct Page: Sendable {
     private var script: String { scripts.map(\.text).joined(separator: "\n") }
 
     /// The content security policy: the page may use its own style and script, and send forms to its server. With
-    /// ``asksItsServer``, the script may also send requests to the server, and the browser prevents that a response
-    /// becomes markup or a script.
+    /// ``asksItsServer``, the script may also send requests to the server, and the browser prevents a response from
+    /// becoming markup or a script.
     public var contentSecurityPolicy: String {
         var rules = ["default-src 'none'", "style-src \(Self.hash(css))"]
         if !script.isEmpty { rules.append("script-src \(Self.hash(script))") }

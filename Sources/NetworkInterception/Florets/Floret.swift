@@ -66,7 +66,7 @@ extension InterceptableFloret {
 
 /// A floret with a screen for its settings or its content.
 public protocol DisplayableFloret: Floret {
-    /// Returns the current screen, or `nil` to leave the floret out of the list of screens. By default `nil`.
+    /// Returns the current screen, or `nil` if the floret has none. By default `nil`.
     ///
     /// - Parameter interceptor: The interceptor that shows the screen, whose storage has the records.
     func view(_ interceptor: Interceptor) -> ViewDocument?

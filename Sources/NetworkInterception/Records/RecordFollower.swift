@@ -4,7 +4,7 @@ import SQLStorage
 
 /// Finds the records that another process stores in a file, by polling the newest rows.
 struct RecordFollower: Sendable {
-    /// The values that change when a record is stored again, because each state adds to the one before.
+    /// The values that change when a record is stored again, because each state adds data to the previous state.
     private struct Mark: Sendable, Equatable {
         let id: String
         let bytes: Int64

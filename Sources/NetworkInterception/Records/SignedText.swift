@@ -12,7 +12,7 @@ struct SignedText: Sendable, Hashable {
     enum Place: String, Sendable { case request, response }
 
     let place: Place
-    /// Indented JSON without secrets. In `x5c`, the name and the digest of each certificate replace it.
+    /// Indented JSON without secrets. In `x5c`, each certificate is replaced by its name and digest.
     let header: String
     /// Indented JSON without secrets.
     let claims: String

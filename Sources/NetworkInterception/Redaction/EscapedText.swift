@@ -28,7 +28,7 @@ struct EscapedText {
     }
 
     /// Decodes the escape sequences of JSON and XML: `\u003c` and `&lt;` become `<`. Quotation marks stay escaped, so
-    /// that no string ends earlier than before. `nil` if the text has no escape sequences, which is the usual case.
+    /// that no string ends too early. `nil` if the text has no escape sequences, which is the usual case.
     init?(_ text: UnsafeBufferPointer<UInt8>) {
         guard let start = text.baseAddress,
             memchr(start, 0x5C, text.count) != nil || memchr(start, 0x26, text.count) != nil

@@ -84,7 +84,7 @@ final class SecretRules: Sendable {
         }
     }
 
-    /// The secrets of a text that is nested in another one, at this depth.
+    /// The secrets of a text that is nested in other texts at this depth.
     func found(in text: UnsafeBufferPointer<UInt8>, depth: Int) -> [(range: Range<Int>, replacement: [UInt8])] {
         scanner(of: text, .text, depth: depth, decodings: 0).found
     }

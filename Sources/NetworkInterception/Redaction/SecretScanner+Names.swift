@@ -26,7 +26,7 @@ extension SecretScanner {
     /// The characters before an unquoted name.
     private static let beforeName = ASCIISet.blank.union("&?#/\"'`<>\\;=:,{}()|!")
 
-    /// The characters before a quotation mark that opens a string, and after one that closes it.
+    /// The characters before a quotation mark that opens a string, and after a quotation mark that closes a string.
     private static let beforeQuote = ASCIISet.blank.union(":=,;([{>+?!|&")
     private static let afterQuote = ASCIISet.blank.union(",;:)]}>/+")
 
@@ -78,7 +78,7 @@ extension SecretScanner {
         return SecretName(range: start..<end, quote: nil, isItem: isItem, isEscaped: isEscaped)
     }
 
-    /// Whether the characters before `start` make the name that of an item.
+    /// Whether the characters before `start` show that the name belongs to an item.
     private func beginsItem(after start: Int) -> Bool {
         guard start > 0 else { return kind == .form || kind == .body || kind == .header }
         let before = text[start - 1]

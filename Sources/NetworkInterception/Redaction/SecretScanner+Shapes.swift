@@ -462,7 +462,7 @@ extension SecretScanner {
         return [UInt8(ascii: "\"")]
     }
 
-    /// Whether the name of the number, or of its list, is that of an id, such as `transactionId`.
+    /// Whether the name of the number, or of its list, is the name of an id, such as `transactionId`.
     private func isIdentifier(at start: Int) -> Bool {
         let limit = max(0, start - Self.nearby)
         var sign = start

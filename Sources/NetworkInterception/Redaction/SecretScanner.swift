@@ -110,7 +110,7 @@ struct SecretScanner {
         found.append((range, replacement))
     }
 
-    /// Adds secrets that were found separately. Where two overlap, the replacement of the longer one is used.
+    /// Adds secrets that were found separately. Where two ranges overlap, uses the replacement of the longer range.
     mutating func add(_ more: [(range: Range<Int>, replacement: [UInt8])]) {
         guard !more.isEmpty else { return }
         let all = (found + more).sorted { $0.range.lowerBound < $1.range.lowerBound }

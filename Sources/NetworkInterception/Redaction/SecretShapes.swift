@@ -105,8 +105,8 @@ final class SecretShapes: Sendable {
     static let passwordWords = ["password", "passwd", "identified by values", "identified by"].map { Array($0.utf8) }
     /// The words before a MySQL plugin, after which a password may follow.
     static let pluginWord = Array("identified with".utf8)
-    /// The start of a JSON object in base64, also after white space or in an array, and of a JWS encoded in base64
-    /// again.
+    /// The starts of a JSON object in base64, also after white space or in an array, and the start of a JWS that is
+    /// encoded in base64 again.
     static let objects = [
         "eyJ", "eyAi", "ewog", "ewoi", "ewoJ", "ew0K", "IHsi", "Cnsi", "W3si", "WyB7", "Wwp7", "WwogIHs", "IFt7",
         "IFsg", "ZXlK",

@@ -22,7 +22,7 @@ final class SessionTransport: HTTPTransport {
     init(_ configuration: URLSessionConfiguration) {
         #if !canImport(Darwin)
             // With a cache, a task starts after a look-up on a queue of the lowest priority, even if the task was
-            // cancelled meanwhile. If it then ends before the cancellation is reported, it stops the process.
+            // cancelled meanwhile. If the task ends before the cancellation is reported, the process ends.
             configuration.urlCache = nil
         #endif
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)

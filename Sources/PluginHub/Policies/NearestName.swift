@@ -1,7 +1,7 @@
 /// Suggestions for misspelt names.
 package enum NearestName {
-    /// Returns the candidate that is most similar to `name`. The shorter of the two names permits one edit for each
-    /// four characters, at least one and at most three. Letter case does not count.
+    /// Returns the candidate that is most similar to `name`. Permits one edit for each four characters of the shorter
+    /// name, at least one and at most three. Letter case does not count.
     package static func nearest(to name: String, among candidates: some Sequence<String>) -> String? {
         let wanted = Array(name.lowercased().unicodeScalars)
         var nearest: (distance: Int, name: String)?
