@@ -43,15 +43,15 @@ extension CompletionHandlerFloret {
         let answer = Promise<Record>()
         let state = Locked(Wait.open)
         let end: @Sendable (Wait, Record, @Sendable () -> Void) -> Wait = { [answer] how, record, notify in
-            let before = state.withLock { state in
+            let previous = state.withLock { state in
                 defer { if state == .open { state = how } }
                 return state
             }
-            if before == .open {
+            if previous == .open {
                 notify()
                 answer.resolve(.success(record))
             }
-            return before
+            return previous
         }
         call { changed in
             guard end(.answered, changed, {}) == .answered else { return }

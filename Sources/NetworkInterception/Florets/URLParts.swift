@@ -29,9 +29,9 @@ struct URLParts: Hashable {
         let slash = rest.firstIndex(of: "/") ?? rest.endIndex
         path = String(rest[slash...])
         var authority = rest[..<slash]
-        if let at = authority.lastIndex(of: "@") {
-            userInfo = String(authority[..<at])
-            authority = authority[authority.index(after: at)...]
+        if let atSign = authority.lastIndex(of: "@") {
+            userInfo = String(authority[..<atSign])
+            authority = authority[authority.index(after: atSign)...]
         }
         let afterAddress = authority.hasPrefix("[") ? authority.firstIndex(of: "]") ?? authority.startIndex : nil
         if let colon = authority[(afterAddress ?? authority.startIndex)...].firstIndex(of: ":") {
@@ -61,9 +61,9 @@ struct URLParts: Hashable {
 extension HTTPRequest {
     /// Changes the URL and updates a `Host` header. Without one, the transport adds it.
     mutating func redirect(to url: String) {
-        let before = authority
+        let oldAuthority = authority
         self.url = url
-        guard headers.contains("Host"), let authority, authority != before else { return }
+        guard headers.contains("Host"), let authority, authority != oldAuthority else { return }
         headers["Host"] = authority
     }
 }

@@ -107,7 +107,7 @@ extension Interceptor {
     }
 
     /// Stores a state in a task of its own, so that no caller waits.
-    func later(_ store: @escaping @Sendable () async -> Void) {
+    func storeInTask(_ store: @escaping @Sendable () async -> Void) {
         lateEndings.withLock { endings in
             let number = endings.next
             endings.next += 1

@@ -165,7 +165,7 @@ extension Recorder {
     }
 
     /// Stores the newest state in a task of its own, where the caller cannot wait.
-    private func storeLater() { interceptor.later { [self] in await store() } }
+    private func storeLater() { interceptor.storeInTask { [self] in await store() } }
 
     /// Returns the next state to store, or `nil` when there is none. In that case other callers may store again.
     private func unstored() -> (Record, Notes)? {
@@ -209,13 +209,13 @@ extension Recorder {
 
 extension Redaction {
     /// Returns the record without its secrets. Requests that are equal in the previous state are not scanned again.
-    fileprivate func redacted(_ record: Record, after before: (plain: Record, redacted: Record)?) -> Record {
-        guard let before, record.originalRequest.isEqual(to: before.plain.originalRequest),
-            record.designatedRequest.isEqual(to: before.plain.designatedRequest)
+    fileprivate func redacted(_ record: Record, after previous: (plain: Record, redacted: Record)?) -> Record {
+        guard let previous, record.originalRequest.isEqual(to: previous.plain.originalRequest),
+            record.designatedRequest.isEqual(to: previous.plain.designatedRequest)
         else { return redacted(record) }
         var newest = record
-        newest.originalRequest = before.redacted.originalRequest
-        newest.designatedRequest = before.redacted.designatedRequest
+        newest.originalRequest = previous.redacted.originalRequest
+        newest.designatedRequest = previous.redacted.designatedRequest
         newest.result = record.result.map { redacted($0) }
         return newest
     }

@@ -187,8 +187,8 @@ extension SecretScanner {
             return nil
         }
         if let quote = self.quote(startingAt: end) { end = quote.range.upperBound }
-        let by = self.end(from: end) { $0 > 0x20 }
-        return ["by", "as"].contains { matchesWord(Array($0.utf8), at: by) } ? by + 2 : nil
+        let keyword = self.end(from: end) { $0 > 0x20 }
+        return ["by", "as"].contains { matchesWord(Array($0.utf8), at: keyword) } ? keyword + 2 : nil
     }
 
     /// Hides `PASSWORD 'secret'` and `IDENTIFIED BY 'secret'` of SQL, and `login anna password secret` of netrc.

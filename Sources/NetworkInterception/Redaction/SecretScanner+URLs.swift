@@ -15,8 +15,8 @@ extension SecretScanner {
         guard start < text.count else { return matches("://", at: colon) }
         position = start
         let end = end(from: start) { Self.afterAuthority.contains($0) }
-        if let at = text[start..<end].lastIndex(of: UInt8(ascii: "@")) {
-            hide(start..<at, Self.markOfUser)
+        if let atSign = text[start..<end].lastIndex(of: UInt8(ascii: "@")) {
+            hide(start..<atSign, Self.markOfUser)
         } else if end == text.count, text[start] != UInt8(ascii: "["),
             let port = text[start..<end].firstIndex(of: UInt8(ascii: ":")),
             !text[(port + 1)..<end].allSatisfy(\.isDigit)
@@ -46,10 +46,10 @@ extension SecretScanner {
     /// Hides user information, as in `//anna:secret@host` without a scheme. Returns whether it begins here.
     private mutating func userInfo(from start: Int) -> Bool {
         let end = end(from: start) { Self.afterAuthority.contains($0) }
-        guard let at = text[start..<end].lastIndex(of: UInt8(ascii: "@")),
-            text[start..<at].contains(UInt8(ascii: ":"))
+        guard let atSign = text[start..<end].lastIndex(of: UInt8(ascii: "@")),
+            text[start..<atSign].contains(UInt8(ascii: ":"))
         else { return false }
-        hide(start..<at, Self.markOfUser)
+        hide(start..<atSign, Self.markOfUser)
         return true
     }
 

@@ -20,7 +20,7 @@ public struct Buffering: Sendable {
     /// - Returns: The buffer.
     public static func oldest(_ count: Int) -> Buffering { Buffering(limit: .oldest(Swift.max(0, count))) }
 
-    func policy<Element>(of: Element.Type) -> AsyncStream<Element>.Continuation.BufferingPolicy {
+    func policy<Element>(of element: Element.Type) -> AsyncStream<Element>.Continuation.BufferingPolicy {
         switch limit {
         case .none: .unbounded
         case .newest(let count): .bufferingNewest(count)

@@ -49,8 +49,10 @@ struct LayerOrder {
         for call in calls { weight[Pair(left: call.caller, right: call.callee), default: 0] += 1 }
         for (pair, number) in weight {
             // Of two plugins that call each other, the one with more calls is left.
-            let back = weight[Pair(left: pair.right, right: pair.left)] ?? 0
-            if number > back || (number == back && pair.left < pair.right) { targets[pair.left].insert(pair.right) }
+            let reverseCount = weight[Pair(left: pair.right, right: pair.left)] ?? 0
+            if number > reverseCount || (number == reverseCount && pair.left < pair.right) {
+                targets[pair.left].insert(pair.right)
+            }
         }
         let callCount = targets.reduce(into: Array(repeating: 0, count: count)) { callCount, set in
             for target in set { callCount[target] += 1 }

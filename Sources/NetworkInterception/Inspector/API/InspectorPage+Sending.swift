@@ -16,12 +16,12 @@ extension InspectorPage {
                 status: 409, code: "body_cut", title: "Body cut",
                 detail: "Only the first bytes of this request's body were recorded. Write another body.")
         }
-        return try await send(Self.request(change, before: record.originalRequest))
+        return try await send(Self.request(change, from: record.originalRequest))
     }
 
     /// `POST api/requests` `{method, url, headers?, body?}`.
     func sendNew(_ request: HTTPRequest) async throws -> HTTPResponse {
-        try await send(Self.request(try await Self.change(in: request), before: HTTPRequest(method: .get, url: "")))
+        try await send(Self.request(try await Self.change(in: request), from: HTTPRequest(method: .get, url: "")))
     }
 
     /// Returns `{id, status}` or `{id, error}` after the whole response was read.
@@ -61,10 +61,10 @@ extension InspectorPage {
     }
 
     /// Returns the request with the members of `change`. Throws an `HTTPProblem` that names the field.
-    private static func request(_ change: JSONValue, before: HTTPRequest) throws -> HTTPRequest {
+    private static func request(_ change: JSONValue, from original: HTTPRequest) throws -> HTTPRequest {
         var request = HTTPRequest(
-            method: .init(try text("method", change) ?? before.method.rawValue),
-            url: try text("url", change) ?? before.url, headers: before.headers, body: before.body)
+            method: .init(try text("method", change) ?? original.method.rawValue),
+            url: try text("url", change) ?? original.url, headers: original.headers, body: original.body)
         guard request.method.rawValue.isHTTPToken else {
             throw HTTPProblem.invalid("method", "method is a word such as GET or POST.")
         }
