@@ -159,7 +159,9 @@ enum HARRules {
                     !encoding.isEmpty
                 {
                     if encoding.lowercased() != "base64" {
-                        warning("\(pointer)/response/content/encoding", "\"\(encoding)\" is not known; only base64 is")
+                        warning(
+                            "\(pointer)/response/content/encoding",
+                            "the encoding \"\(encoding)\" is not known; only base64 is known")
                     } else if HAREntry.base64(text) == nil {
                         error("\(pointer)/response/content/text", "this is not base64")
                     }

@@ -43,7 +43,9 @@ package struct FloretsFile: Sendable {
         do {
             bytes = try Data(contentsOf: URL(fileURLWithPath: path))
         } catch {
-            throw InterceptionError(.storageFailed, "The file \(path) cannot be read.", underlying: error)
+            throw InterceptionError(
+                .storageFailed, "The file \(path) cannot be read: check that it exists and may be read.",
+                underlying: error)
         }
         do {
             let folder = URL(fileURLWithPath: path).deletingLastPathComponent().path

@@ -48,7 +48,8 @@ extension MockFloret {
         }
         guard number <= configuration.maximumAnswers else {
             throw InterceptionError(
-                .storageFailed, "\(name) has \(configuration.maximumAnswers) recorded answers already.")
+                .storageFailed,
+                "An answer was not recorded, because \(name) already has \(configuration.maximumAnswers) recordings.")
         }
         let digits = String(number)
         let file = "\(name)/\(String(repeating: "0", count: max(0, 4 - digits.count)))\(digits).json"

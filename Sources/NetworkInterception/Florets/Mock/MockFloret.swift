@@ -336,7 +336,7 @@ extension MockFloret {
         }
         let recorded = nearest.recording.request
         return beginning
-            + "of \(candidates.count) recorded requests the nearest is \(recorded.method) \(recorded.url) "
+            + "the nearest of \(candidates.count) recorded requests is \(recorded.method) \(recorded.url) "
             + "(\(nearest.recording.path)), but \(nearest.difference.sentences.joined(separator: ", and "))."
     }
 }

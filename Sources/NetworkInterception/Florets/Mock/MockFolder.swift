@@ -25,7 +25,9 @@ struct MockFolder: Sendable {
         files.sort()
         guard files.count <= Self.maximumRecordings else {
             throw InterceptionError(
-                .storageFailed, "The folder \(path) has more than \(Self.maximumRecordings) recordings.")
+                .storageFailed,
+                "The folder \(path) has more than \(Self.maximumRecordings) recordings: divide it into several folders."
+            )
         }
         let cauli = files.filter { $0 == "record.json" || $0.hasSuffix("/record.json") }
         let foreign = try cauli.map { try CauliRecording(root: path, file: $0).recording() }

@@ -146,7 +146,7 @@ import Testing
         let error = await #expect(throws: InterceptionError.self) {
             try await FloretScene([mock]).send(.get, "http://a.example/items?a=2&b=2&c=2")
         }
-        #expect(error?.reason.contains("the nearest is GET http://a.example/items?a=1&b=1&c=1 ") == true)
+        #expect(error?.reason.contains("recorded requests is GET http://a.example/items?a=1&b=1&c=1 ") == true)
     }
 
     @Test func `the error of exhausted recordings says so`() async throws {
