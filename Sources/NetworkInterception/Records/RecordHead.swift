@@ -57,12 +57,12 @@ struct RecordHead {
         if let answer = json["response"] {
             record.result = .success(
                 Response(
-                    status: try Self.part(answer["status"]?.intValue), headers: try Self.headers(answer["headers"]),
+                    status: try Self.required(answer["status"]?.intValue), headers: try Self.headers(answer["headers"]),
                     body: .bytes(response)))
         } else if let failure = json["failure"] {
             let kept = RecordedFailure(
                 kind: failure["kind"]?.stringValue ?? "", code: failure["code"]?.stringValue ?? "",
-                reason: try Self.part(failure["reason"]?.stringValue))
+                reason: try Self.required(failure["reason"]?.stringValue))
             record.result = .failure(kept.restored)
         }
         func date(_ name: String) -> Date? {
@@ -109,14 +109,14 @@ struct RecordHead {
             return Duration(secondsComponent: Int64(seconds), attosecondsComponent: Int64(attoseconds))
         }
         return HTTPRequest(
-            method: .init(try part(json?["method"]?.stringValue)), url: try part(json?["url"]?.stringValue),
+            method: .init(try required(json?["method"]?.stringValue)), url: try required(json?["url"]?.stringValue),
             headers: try headers(json?["headers"]), body: .bytes(body), timeout: timeout)
     }
 
     private static func headers(_ json: JSONValue?) throws -> HTTPHeaders {
         HTTPHeaders(
-            try part(json?.arrayValue).map { field in
-                .init(name: try part(field[0]?.stringValue), value: try part(field[1]?.stringValue))
+            try required(json?.arrayValue).map { field in
+                .init(name: try required(field[0]?.stringValue), value: try required(field[1]?.stringValue))
             })
     }
 
@@ -127,7 +127,7 @@ struct RecordHead {
             end: json?["end"]?.stringValue.flatMap(Record.BodyTransfer.End.init) ?? .complete)
     }
 
-    private static func part<Value>(_ value: Value?) throws -> Value {
+    private static func required<Value>(_ value: Value?) throws -> Value {
         guard let value else { throw InterceptionError(.invalidFile, "A record in the file is incomplete.") }
         return value
     }

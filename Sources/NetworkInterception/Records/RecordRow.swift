@@ -14,7 +14,7 @@ enum RecordRow {
         var byteCount: Int { if case .store(let record) = self { record.recordedBytes } else { 0 } }
     }
 
-    /// The schema; migrations are only added.
+    /// The schema. New migrations are added at the end, and existing migrations do not change.
     ///
     /// `number` is the order in which records were first stored, and `tally` has the totals of all rows. Bodies are the
     /// last columns, so that a scan of the rows does not read them. A designated body that equals the original is NULL.

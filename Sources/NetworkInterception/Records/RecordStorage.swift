@@ -3,8 +3,9 @@ import HTTPCore
 
 /// A storage of records.
 ///
-/// The interceptor stores each record when its request begins, when the head of its response arrives and when its body
-/// has been read, with the same id each time. The records are redacted, and all their bodies are bytes.
+/// The interceptor stores each record several times with the same id: before its request is sent, when the head of its
+/// response or its failure has arrived, and when a streamed body has been read. The records are redacted, and all their
+/// bodies are bytes.
 public protocol RecordStorage: Sendable {
     /// Adds `record` as the newest, or replaces the stored record with its id.
     func store(_ record: Record) async

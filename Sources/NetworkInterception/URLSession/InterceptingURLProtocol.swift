@@ -97,7 +97,7 @@ private final class Attachment: Sendable {
     private let owner: Locked<Weak>
     private let configuration: Unchecked<URLSessionConfiguration>
     private let type: AnyClass
-    private let made: Locked<(any HTTPTransport)?>
+    private let createdTransport: Locked<(any HTTPTransport)?>
 
     var interceptor: Interceptor? { owner.withLock { $0.interceptor } }
 
@@ -108,7 +108,7 @@ private final class Attachment: Sendable {
         owner = Locked(Weak(interceptor: interceptor))
         self.configuration = Unchecked(configuration)
         self.type = type
-        made = Locked(transport)
+        createdTransport = Locked(transport)
     }
 
     static func registered(for type: AnyClass) -> Attachment? {
@@ -138,14 +138,14 @@ private final class Attachment: Sendable {
 
     /// Sends the requests after the florets. By default a session with the protocol classes that follow this one.
     var transport: any HTTPTransport {
-        made.withLock { [configuration, type] made in
-            if let made { return made }
+        createdTransport.withLock { [configuration, type] createdTransport in
+            if let createdTransport { return createdTransport }
             let copy = configuration.value.copy() as? URLSessionConfiguration ?? .default
             let classes = copy.protocolClasses ?? []
             let own = classes.firstIndex { $0 == type }
             copy.protocolClasses = own.map { Array(classes[($0 + 1)...]) } ?? classes
             let transport = SessionTransport(copy)
-            made = transport
+            createdTransport = transport
             return transport
         }
     }

@@ -1,7 +1,8 @@
 extension Hub {
     /// The result of the registrations.
     public struct Report: Sendable {
-        /// The problems, in the order found.
+        /// The problems of refused plugins, then the warnings about running plugins, then missing receivers, publishers
+        /// and subscribers.
         ///
         /// A plugin with an error does not run; a plugin with warnings does. The hub removes a finding about a refused
         /// plugin when a plugin with that name starts or leaves, or when a plugin of the type that could not be created

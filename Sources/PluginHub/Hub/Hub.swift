@@ -97,11 +97,12 @@ public final class Hub: Sendable {
         }
     }
 
-    private func make(_ registration: HubState.Registration, _ made: inout [Member], _ failures: inout [Finding]) {
+    private func make(_ registration: HubState.Registration, _ newMembers: inout [Member], _ failures: inout [Finding])
+    {
         let channel = PluginChannel(configuration: configuration, trace: traceReaders)
         do {
             let plugin = try registration.make(channel, registration.configurationFiles)
-            made.append(Member(policy: plugin.policy, plugin: plugin, channel: channel))
+            newMembers.append(Member(policy: plugin.policy, plugin: plugin, channel: channel))
         } catch {
             channel.close()
             failures.append(registration.finding(error, isReadableFile: configuration.isReadableFile))

@@ -15,8 +15,9 @@ final class Member: Sendable {
     var name: String { policy.name }
 }
 
-/// The receivers of each message that one plugin may send. It is immutable, and a new value replaces it when
-/// a plugin starts or leaves. So a call needs one access under a short lock and one dictionary lookup.
+/// The receivers of each message that one plugin may send. It is immutable, and a new value replaces it when a plugin
+/// starts or leaves, or when tracing starts or ends. So a call needs one access under a short lock and one dictionary
+/// lookup.
 final class MessageRoutes: Sendable {
     let owner: Member
     let version: Int

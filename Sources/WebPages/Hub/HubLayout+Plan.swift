@@ -48,8 +48,8 @@ extension HubLayout {
                 for slot in layer.element { result[slot] = layer.offset }
             }
             let pairs = Set(order.routes.map(\.pair))
-            let bound = Set(pairs.flatMap { [$0.left, $0.right] })
-            isolatedPlugins = Set(graph.plugins.filter { !bound.contains($0.id) }.map { .plugin($0.id) })
+            let connected = Set(pairs.flatMap { [$0.left, $0.right] })
+            isolatedPlugins = Set(graph.plugins.filter { !connected.contains($0.id) }.map { .plugin($0.id) })
             for arrow in joined {
                 guard let caller = arrow.sides.caller, let callee = arrow.sides.callee else { continue }
                 let pair = Pair(left: caller, right: callee)
@@ -125,9 +125,9 @@ extension HubLayout.Plan {
             }
             offsets.append(offset)
         }
-        let bound = layer.prefix { !isolatedPlugins.contains($0) }
+        let connected = layer.prefix { !isolatedPlugins.contains($0) }
         var pools: [(sum: Double, count: Double)] = []
-        for (index, slot) in bound.enumerated() {
+        for (index, slot) in connected.enumerated() {
             let target = targets[slot] ?? centre[slot] ?? offsets[index] - offset / 2
             pools.append((target - offsets[index], 1))
             while pools.count > 1, let last = pools.last {
@@ -144,7 +144,7 @@ extension HubLayout.Plan {
                 index += 1
             }
         }
-        for index in bound.count..<layer.count {
+        for index in connected.count..<layer.count {
             let above = index == 0 ? nil : centre[layer[index - 1]].map { $0 - offsets[index - 1] }
             centre[layer[index]] = (above ?? -offset / 2) + offsets[index]
         }

@@ -36,8 +36,8 @@ struct LayerOrder {
             routes.append((pair, [.plugin(pair.left)] + passed + [.plugin(pair.right)]))
         }
         reduceCrossings()
-        let bound = Set(routes.flatMap(\.slots))
-        layers = layers.map { $0.filter(bound.contains) + $0.filter { !bound.contains($0) } }
+        let connected = Set(routes.flatMap(\.slots))
+        layers = layers.map { $0.filter(connected.contains) + $0.filter { !connected.contains($0) } }
     }
 
     // MARK: - Columns

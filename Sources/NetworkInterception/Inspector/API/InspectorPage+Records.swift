@@ -7,7 +7,7 @@ extension InspectorPage {
     private static let pageLimit = 1000
     private static let exportLimit = 10_000
     /// The delay before events are sent, so that events in quick succession are sent together.
-    private static let gathering = Duration.milliseconds(40)
+    private static let batchDelay = Duration.milliseconds(40)
 
     /// `GET api/records?limit=&after=` and the items of a `RecordQuery`: records, newest first. `next` is the value of
     /// `after` for the next page, and `position` is the value of `since` for `api/updates`.
@@ -144,7 +144,7 @@ extension InspectorPage {
                 return greeting
             }
             if let first { return Array(first.utf8) }
-            try? await wait(Self.gathering)
+            try? await wait(Self.batchDelay)
             switch await feed.events(after: position.withLock { $0 }, timeout: { try? await wait(interval) }) {
             case .closed: return nil
             case .timedOut: return Array(":\n\n".utf8)
