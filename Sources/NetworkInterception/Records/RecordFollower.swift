@@ -29,7 +29,7 @@ struct RecordFollower: Sendable {
     /// Returns the records that were stored since the last call, in the order of their first storage.
     mutating func changes(in connection: any SQLConnection) throws -> [Record.ID] {
         let last: Int64 = try connection.first(Self.last)?["number"] ?? 0
-        // After a removal of all records, the numbers start again.
+        // After a removal of all records, the numbers start at 1 again.
         let rows = try connection.query(Self.rows, [.integer(min(newest, last) - Self.window)])
         var marks: [Int64: Mark] = [:]
         var changed: [Record.ID] = []

@@ -46,7 +46,7 @@ struct RecordHead {
     }
 
     /// Returns the record with the given bodies. Without `designated`, the designated request has the body of the
-    /// original one. Throws `InterceptionError` with `invalidFile` if a required member is missing.
+    /// original request. Throws `InterceptionError` with `invalidFile` if a required member is missing.
     func record(_ id: UUID, original: [UInt8], designated: [UInt8]?, response: [UInt8]) throws -> Record {
         var record = Record(try Self.request(json["original"], original), id: id)
         if let designatedJSON = json["designated"] {

@@ -54,7 +54,7 @@ public struct RecordSelector: Sendable {
         return RecordSelector { pattern.matches($0.designatedRequest.path) }
     }
 
-    /// Selects responses by their media type. A request without a response yet is selected; a failed one is not.
+    /// Selects responses by their media type. A request without a response yet is selected; a failed request is not.
     ///
     /// - Parameter type: The media type without parameters, such as `application/json` or `image/*`.
     public static func contentType(_ type: String) -> RecordSelector {
@@ -84,6 +84,6 @@ public struct RecordSelector: Sendable {
 }
 
 extension HTTPResponse {
-    /// The length of the body, or the one that `Content-Length` announces.
+    /// The length of the body, or the length that `Content-Length` announces.
     fileprivate var announcedLength: Int? { body.length ?? headers["Content-Length"].flatMap(Int.init) }
 }

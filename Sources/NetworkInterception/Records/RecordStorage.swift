@@ -14,16 +14,16 @@ public protocol RecordStorage: Sendable {
     ///
     /// - Parameters:
     ///   - count: The greatest number of records.
-    ///   - record: The record after which the list continues with older ones. The list begins with the newest record if
-    ///     it is `nil` or is no longer stored.
+    ///   - record: The record after which the list continues with older records. The list begins with the newest record
+    ///     if it is `nil` or is no longer stored.
     func records(_ count: Int, after record: Record?) async -> [Record]
 
     /// Returns stored records that match `query`, newest first.
     ///
     /// - Parameters:
     ///   - count: The greatest number of records.
-    ///   - record: The record after which the list continues with older ones. The list begins with the newest record if
-    ///     it is `nil` or is no longer stored.
+    ///   - record: The record after which the list continues with older records. The list begins with the newest record
+    ///     if it is `nil` or is no longer stored.
     ///   - query: The conditions.
     func records(_ count: Int, after record: Record?, matching query: RecordQuery) async -> [Record]
 
@@ -45,7 +45,7 @@ extension RecordStorage {
     ///
     /// - Parameters:
     ///   - count: The greatest number of records.
-    ///   - record: The record after which the list continues with older ones, or `nil` for the newest.
+    ///   - record: The record after which the list continues with older records, or `nil` for the newest.
     ///   - query: The conditions.
     public func records(_ count: Int, after record: Record?, matching query: RecordQuery) async -> [Record] {
         guard !query.isEmpty else { return await records(count, after: record) }

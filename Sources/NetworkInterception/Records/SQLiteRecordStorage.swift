@@ -3,7 +3,8 @@ import HTTPCore
 import Primitives
 import SQLStorage
 
-/// The newest records in a SQLite file, which outlives the process and can be read by another one at the same time.
+/// The newest records in a SQLite file. The file outlives the process, and another process can read it at the same
+/// time.
 ///
 ///     let storage = try SQLiteRecordStorage(path: "records.sqlite")
 ///     configuration.storage = storage
@@ -11,8 +12,8 @@ import SQLStorage
 ///     await storage.close()
 ///
 /// Requests do not wait for the disk: records are written in order and in batches, and stay in memory until then. A
-/// crash loses at most the last batch and does not damage the file. `store` waits when records arrive faster than they
-/// can be written. Reads return everything that was stored before.
+/// crash loses only the records that are not written yet, and does not damage the file. `store` waits when records
+/// arrive faster than they can be written. Reads return everything that was stored before.
 ///
 /// Records that cannot be written or read are reported to `onFailure` and skipped. The traffic continues.
 public final class SQLiteRecordStorage: RecordStorage {
@@ -24,7 +25,7 @@ public final class SQLiteRecordStorage: RecordStorage {
         /// The numbers of changes that were added and that were written.
         var added = 0
         var written = 0
-        /// The task that writes one batch, and starts the next one if there is one.
+        /// The task that writes one batch, and starts the next batch if there is one.
         var writer: Task<Void, Never>?
         /// The ids of the records that this process stored. The follower does not report them.
         var own: Set<Record.ID> = []

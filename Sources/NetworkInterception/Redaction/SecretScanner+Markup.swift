@@ -20,8 +20,8 @@ extension SecretScanner {
     private static let maximumMissingEndTags = 16
     private static let afterTagName = ASCIISet.blank.union("/><\"'=&")
 
-    /// At `<`: scans an element with the name of a secret, such as `<pin>` or `<password value="…"/>`, or an element that
-    /// contains such a name and the next element, as in `<key>pin</key><string>…</string>`.
+    /// At `<`: scans an element with the name of a secret, such as `<pin>` or `<password value="…"/>`, or an element
+    /// that contains such a name and the next element, as in `<key>pin</key><string>…</string>`.
     mutating func startTag() {
         let open = position
         position += 1
@@ -56,8 +56,8 @@ extension SecretScanner {
         }
     }
 
-    /// Counts the element at `open` if it is inside a secret element such as `<pin>`. Returns the meaning of its text, or
-    /// `nil` if the text is not a secret.
+    /// Counts the element at `open` if it is inside a secret element such as `<pin>`. Returns the meaning of the
+    /// element's text, or `nil` if the text is not a secret.
     private mutating func meaningInElement(_ name: Range<Int>, at open: Int) -> SecretMeaning? {
         guard let element = secretElement else { return nil }
         guard open < element.limit else {

@@ -395,8 +395,8 @@ extension SecretScanner {
 // MARK: - Payment cards
 
 extension SecretScanner {
-    /// At a digit: scans the number of a payment card, as one word or in groups. Ignores a longer number, a number with a
-    /// fraction and an id.
+    /// At a digit: scans the number of a payment card, as one word or in groups. Ignores a longer number, a number with
+    /// a fraction, and an id.
     private mutating func card() {
         let start = position
         var digits: [UInt8] = []
