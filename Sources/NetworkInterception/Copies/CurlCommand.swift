@@ -65,7 +65,7 @@ public struct CurlCommand: Sendable {
             && (request.body.length != 0 || [.post, .put, .patch].contains(request.method))
     }
 
-    /// Whether the character could make a terminal act or mislead a reader: a control character, or a character that
+    /// Whether the character could control a terminal or mislead a reader: a control character, or a character that
     /// changes the direction of the text.
     private static func isUnsafe(_ scalar: Unicode.Scalar) -> Bool {
         scalar.properties.generalCategory == .control || scalar.properties.isBidiControl

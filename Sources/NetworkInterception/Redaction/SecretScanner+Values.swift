@@ -2,8 +2,8 @@ import HTTPCore
 
 /// Values whose names make them secrets: JSON members, settings, headers in texts, items of queries and forms.
 extension SecretScanner {
-    /// The longest distance between a value and the earlier value that contains its name, and between a name and the
-    /// quotation mark before it.
+    /// The longest distance, in bytes, between parts of a text that belong together, such as a value and an earlier
+    /// value that names it.
     static let nearby = 512
     private static let longestType = 64
     /// The longest distance between members of an RSA JSON Web Key with 4096 bits.
@@ -65,7 +65,7 @@ extension SecretScanner {
         }
     }
 
-    /// Whether this is a private member of a JSON Web Key (RFC 7517), which has its type nearby.
+    /// Whether this is a private member of a JSON Web Key (RFC 7517), whose type `kty` is nearby.
     private func isInPrivateKey(_ name: SecretName) -> Bool {
         guard name.range.count <= 2,
             ["d", "k", "p", "q", "dp", "dq", "qi"].contains(String(decoding: text[name.range], as: UTF8.self))
@@ -95,8 +95,8 @@ extension SecretScanner {
         if meaning.contains(.member) { value(of: name, meaning, after: text[place], at: place + 1) }
     }
 
-    /// Hides the value of a secret's name. The value of an argument or of an XML attribute may be in the next line, and
-    /// a TOML list may have several lines.
+    /// Hides the value of a name that is the name of a secret. The value of an argument or of an XML attribute may be
+    /// in the next line, and a TOML list may have several lines.
     private mutating func value(of name: SecretName, _ meaning: SecretMeaning, after sign: UInt8, at place: Int) {
         var start = name.quote.map { afterSpace(from: place, escapes: $0.escapes) } ?? end(from: place) { !$0.isBlank }
         if sign == UInt8(ascii: ":"), beginsLine(name) {

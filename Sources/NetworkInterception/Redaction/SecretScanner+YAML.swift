@@ -23,7 +23,7 @@ extension SecretScanner {
         min(text.count - 1, beginsBlock(start) ? endOfLine(from: start) : start)
     }
 
-    /// Hides the lines that are indented more than the name, in a string with line ends as `\n`.
+    /// Hides the lines that are indented more than the name, in a string whose line ends are written as `\n`.
     mutating func escapedBlock(below name: SecretName, from start: Int, isText: Bool) {
         let nameStart = name.range.lowerBound - (name.quote?.range.count ?? 0)
         var lineStart = nameStart
@@ -147,7 +147,7 @@ extension SecretScanner {
         return isAlone || beginsBlock(place) ? place : start
     }
 
-    /// Returns the meaning of this name's value below a name such as `pin`, or `nil` if it is not a secret.
+    /// Returns the meaning of this name's value below a name such as `pin`, or `nil` if the value is not a secret.
     mutating func meaningInSecretMapping(_ name: SecretName) -> SecretMeaning? {
         guard let mapping = secretMapping, beginsLine(name) else { return nil }
         let indent = indent(ofLineWith: name.range.lowerBound)

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// Conversion between typed messages and payloads. Its errors are those of `require`.
+/// Conversion between typed messages and payloads. Throws the same errors as `require`.
 enum PayloadCoding {
     /// The coding rules. Dates are RFC 3339 text. Seconds since 2001 are accepted too, because Foundation's encoder
     /// writes them by default.
