@@ -3,11 +3,12 @@ import Primitives
 
 /// A JSON object of Apple's App Store, as a typed view over the object itself.
 ///
-/// The object is the only state. Unknown members, the order of members and the text of numbers survive decoding, changing
-/// and encoding. A known member is a property of the payload: it has the name and the type that `Fields` declares, and
-/// reads as `nil` where it is absent, `null` or of another kind. Dates are milliseconds since 1970 in the JSON.
+/// The object is the only state. Unknown members, the order of members and the text of numbers survive decoding,
+/// changing and encoding. A known member is a property of the payload: it has the name and the type that `Fields`
+/// declares, and reads as `nil` where it is absent, `null` or of another kind. Dates are milliseconds since 1970 in the
+/// JSON.
 ///
-/// Each document has a name of its own, such as ``JWSTransactionDecodedPayload``:
+/// Each kind of document has its own type name, such as ``JWSTransactionDecodedPayload``:
 ///
 ///     var payload = JWSTransactionDecodedPayload {
 ///         $0.transactionId = "1"
@@ -27,14 +28,14 @@ public struct AppStorePayload<Fields: AppStorePayloadFields>: Hashable, Sendable
     public init(unchecked fields: JSONMembers) { self.fields = fields }
 }
 
-/// The known members of a payload: a class of ``PayloadField`` constants, because a struct would be copied at each access
-/// to a member.
+/// The known members of a payload: a class of ``PayloadField`` constants, because a struct would be copied at each
+/// access to a member.
 public protocol AppStorePayloadFields: AnyObject, Sendable {
     /// The known members, and the schema that follows from them.
     static var layout: PayloadLayout<Self> { get }
 }
 
-/// The reason for which a JSON document is not a payload.
+/// The reason why a JSON document is not a payload.
 public struct AppStorePayloadError: Error, Equatable, CustomStringConvertible {
     /// The place of the fault: a JSON pointer (RFC 6901), empty for the document itself.
     public let pointer: String

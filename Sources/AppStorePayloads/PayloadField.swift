@@ -5,7 +5,7 @@ import StoreModel
 ///
 ///     let signedDate = PayloadField<Date>("signedDate")
 ///
-/// It is a class, so that access through a key path copies a reference only.
+/// It is a class, so that access through a key path copies only a reference.
 public final class PayloadField<Value: Sendable>: Sendable {
     package let name: String
     package let kind: PayloadSchema.Kind

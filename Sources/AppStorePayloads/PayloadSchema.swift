@@ -68,7 +68,7 @@ extension PayloadSchema.Kind {
         case .text: "a string"
         case .integer: "an integer"
         case .boolean: "true or false"
-        case .date: "a number of milliseconds since 1970, of the years 0 to 9999"
+        case .date: "a number of milliseconds since 1970, in the years 0 to 9999"
         case .object: "an object"
         case .list: "an array"
         }

@@ -160,7 +160,7 @@ extension SimulatedAppStore {
             try db.save(anchor)
             return anchor
         }
-        virtualClock.moveOn(to: anchor)
+        virtualClock.moveIfNewer(to: anchor)
         signal.raiseAll()
         return await clockState()
     }

@@ -25,7 +25,7 @@ package struct ClockAnchor: Sendable, Hashable {
         return min(Date(timeIntervalSince1970: milliseconds / 1000), max(reading, Self.endOfTime))
     }
 
-    /// The year 9000, at which every clock stops. So the years of later due dates also have four digits.
+    /// The year 9000, at which every clock stops. The year of a later due date still has four digits.
     package static let endOfTime = Date(timeIntervalSince1970: 221_845_392_000)
 
     /// Returns the instant of the base at which the clock reads `reading`, or `nil` if it never does.
@@ -62,7 +62,7 @@ package final class AnchoredClock: WallClock {
     }
 
     /// Moves the clock to an anchor with a later revision. Ignores an anchor that is not newer than the current one.
-    package func moveOn(to anchor: ClockAnchor) {
+    package func moveIfNewer(to anchor: ClockAnchor) {
         let isChanged = state.withLock { state in
             guard anchor.revision > state.anchor.revision else { return false }
             state = State(anchor: anchor, latest: anchor.reading)

@@ -5,8 +5,8 @@ import StoreModel
 extension StoreControlWire {
     /// A customer account of the store.
     ///
-    /// A request sets only the values that differ from those of a new account: the catalogue's storefront, payments
-    /// allowed, no Ask to Buy. An answer has all values; `family` is the name of the account's family.
+    /// A request sets only the values that differ from the defaults. By default an account has the catalogue's
+    /// storefront, can make payments, and does not need an approval to buy. An answer has all values.
     public struct Account: Codable, Sendable, Equatable {
         /// The name of the account.
         public var name: String
@@ -66,7 +66,7 @@ extension StoreControlWire {
         }
     }
 
-    /// Accounts that share the products with Family Sharing. The organizer is one of the members.
+    /// Accounts that share products through Family Sharing. The organizer is one of the members.
     public struct Family: Codable, Sendable, Equatable {
         /// The name of the family.
         public var name: String
@@ -101,7 +101,7 @@ extension StoreControlWire {
         }
     }
 
-    /// An account by its name: one that joins a family, or one that a device signs in to.
+    /// The name of an account that joins a family, or that a device signs in to.
     package struct AccountReference: Codable, Sendable, Equatable {
         package var account: String
         package init(account: String) { self.account = account }

@@ -31,7 +31,7 @@ extension StoreControlWire {
         public var type: String
         /// The subtype in Apple's words.
         public var subtype: String?
-        /// The account whose purchase the notification is about, or `nil` if it is about none.
+        /// The account of the purchase, or `nil` if the notification is not about a purchase.
         public var account: String?
         /// The product.
         public var productID: ProductID?
@@ -54,7 +54,7 @@ extension StoreControlWire {
         ///   - at: The time of the event. The signed payload has the same time.
         ///   - type: The type in Apple's words, for example `DID_RENEW`.
         ///   - subtype: The subtype in Apple's words.
-        ///   - account: The account whose purchase the notification is about, or `nil` if it is about none.
+        ///   - account: The account of the purchase, or `nil` if the notification is not about a purchase.
         ///   - productID: The product.
         ///   - transactionID: The transaction.
         ///   - originalTransactionID: The original transaction.
@@ -87,7 +87,7 @@ extension StoreControlWire {
         package init(notifications: [Notification]) { self.notifications = notifications }
     }
 
-    /// The notifications that remain after all due ones were sent: their number, and the time of the next delivery.
+    /// The number of notifications that still wait for a delivery, and the time of the next delivery.
     package struct Deliveries: Codable, Sendable, Equatable {
         package var waiting: Int
         package var next: Date?

@@ -115,10 +115,10 @@ extension StoreControlWire {
         public var originalTransactionID: TransactionID
         /// The product.
         public var productID: ProductID
-        /// The state: `purchased`, `expired` or `revoked`; for an order `deferred` (Ask to Buy), `interrupted` or
-        /// `declined`.
+        /// The state. A purchase is `purchased`, `expired` or `revoked`. An order that was not sold is `deferred`
+        /// (Ask to Buy), `interrupted` or `declined`.
         public var state: String
-        /// The signed transaction, or an empty string for an order without a sale.
+        /// The signed transaction, or an empty string for an order that was not sold.
         public var signedTransaction: String
         /// The signed renewal info of a subscription.
         public var signedRenewalInfo: String?
@@ -137,9 +137,9 @@ extension StoreControlWire {
         ///   - transactionID: The identifier of the transaction.
         ///   - originalTransactionID: The original transaction.
         ///   - productID: The product.
-        ///   - state: The state: `purchased`, `expired` or `revoked`; for an order `deferred` (Ask to Buy),
-        ///     `interrupted` or `declined`.
-        ///   - signedTransaction: The signed transaction, or an empty string for an order without a sale.
+        ///   - state: The state. A purchase is `purchased`, `expired` or `revoked`. An order that was not sold is
+        ///     `deferred` (Ask to Buy), `interrupted` or `declined`.
+        ///   - signedTransaction: The signed transaction, or an empty string for an order that was not sold.
         ///   - signedRenewalInfo: The signed renewal info of a subscription.
         ///   - purchaseDate: The date of the purchase or renewal.
         ///   - expiresDate: The end of the subscription period, exclusive.
@@ -171,7 +171,7 @@ extension StoreControlWire {
     /// The latest consumption information that the app's server sent, for a transaction with a refund request.
     package struct Consumption: Codable, Sendable, Equatable {
         package var transactionID: TransactionID
-        /// The time at which it was sent. This and the following values are missing until then.
+        /// The time at which the server sent the information. This and the following values are missing until then.
         package var sentAt: Date?
         /// The version of Apple's Send Consumption Information: 1 or 2.
         package var version: Int?
@@ -190,7 +190,7 @@ extension StoreControlWire {
 
     /// A purchase that waits for an approval or for an action of the customer at the store.
     public struct PendingOrder: Codable, Sendable, Equatable {
-        /// The identifier that its transaction will have.
+        /// The identifier that the transaction of this order will have.
         public var transactionID: TransactionID
         /// The account that buys.
         public var account: String
@@ -206,7 +206,7 @@ extension StoreControlWire {
         /// Creates a pending order.
         ///
         /// - Parameters:
-        ///   - transactionID: The identifier that its transaction will have.
+        ///   - transactionID: The identifier that the transaction of this order will have.
         ///   - account: The account that buys.
         ///   - productID: The product.
         ///   - quantity: The number of units.

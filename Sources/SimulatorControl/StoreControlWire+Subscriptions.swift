@@ -32,7 +32,7 @@ extension StoreControlWire {
         public var expirationIntent: Int?
         /// The state of a price increase: `pending` or `agreed`.
         public var priceIncrease: String?
-        /// The family member who bought the subscription, if it is another account.
+        /// The family member who bought the subscription, if that is another account.
         public var sharedBy: String?
         /// The latest transaction as a JWS.
         public var signedTransaction: String
@@ -56,7 +56,7 @@ extension StoreControlWire {
         ///   - revokedAt: The date on which the store revoked the subscription.
         ///   - expirationIntent: The reason of the end: Apple's `expirationIntent`.
         ///   - priceIncrease: The state of a price increase: `pending` or `agreed`.
-        ///   - sharedBy: The family member who bought the subscription, if it is another account.
+        ///   - sharedBy: The family member who bought the subscription, if that is another account.
         ///   - signedTransaction: The latest transaction as a JWS.
         ///   - signedRenewalInfo: The renewal info as a JWS.
         public init(

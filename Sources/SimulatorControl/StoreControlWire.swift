@@ -6,9 +6,10 @@ import StoreModel
 ///
 /// `GET /openapi.json` and `Documentation/Reference/SimulatorHTTP.md` describe each operation.
 ///
-/// Errors are `HTTPProblem`s. The code is that of a `SimulatorError` (`unknownAccount` and its kind 404,
-/// `accountExists` 409, `malformed` 400, an operation that is not possible now 409). If the store refuses a sale, it is
-/// that of a `StoreFailure` (`invalidProduct` 404, others 422).
+/// An error is an `HTTPProblem` with the code of a `SimulatorError`. Its status is 400 for `malformed`, 404 for
+/// `unknownAccount` and most other unknown things, 409 for an operation that the present state does not allow, and 422
+/// for an invalid value. If the store refuses a sale, the problem has the code of a `StoreFailure`: 404 for
+/// `invalidProduct`, and 422 for all others.
 public enum StoreControlWire {}
 
 // MARK: - Time
@@ -27,8 +28,8 @@ extension StoreControlWire {
         }
     }
 
-    /// A jump of the clock. Exactly one value is set: a calendar period (`P1M`), seconds, or the instant of the jump's
-    /// end.
+    /// A jump of the clock. Exactly one value is set: a calendar period (`P1M`), a number of seconds, or the instant to
+    /// jump to.
     package struct Advance: Codable, Sendable, Equatable {
         package var period: SubscriptionPeriod?
         package var seconds: Double?
@@ -45,18 +46,18 @@ extension StoreControlWire {
             if let instant = RFC3339.date(from: text) {
                 self.init(to: instant)
             } else if let period = SubscriptionPeriod(duration: text) {
-                let isOfCalendar = period.unit == .month || period.unit == .year
+                let isCalendarUnit = period.unit == .month || period.unit == .year
                 let zero = Date(timeIntervalSince1970: 0)
                 self.init(
-                    period: isOfCalendar ? period : nil,
-                    seconds: isOfCalendar ? nil : period.end(from: zero).timeIntervalSince(zero))
+                    period: isCalendarUnit ? period : nil,
+                    seconds: isCalendarUnit ? nil : period.end(from: zero).timeIntervalSince(zero))
             } else {
                 return nil
             }
         }
     }
 
-    /// The rate of the clock from now on, one of the names of `--time-rate`.
+    /// The new rate of the clock: a name that the option `--time-rate` accepts.
     package struct ClockRate: Codable, Sendable, Equatable {
         package var timeRate: String
         package init(timeRate: String) { self.timeRate = timeRate }

@@ -59,7 +59,7 @@ import Testing
     func `any other date is refused`(text: String) {
         #expect(
             throws: AppStorePayloadError(
-                pointer: "/signedDate", expected: "a number of milliseconds since 1970, of the years 0 to 9999")
+                pointer: "/signedDate", expected: "a number of milliseconds since 1970, in the years 0 to 9999")
         ) {
             try JWSTransactionDecodedPayload(json: JSONValue(parsing: #"{"signedDate":\#(text)}"#))
         }

@@ -2,7 +2,8 @@ import Foundation
 import StoreModel
 
 extension TransactionFact {
-    /// Creates the fact of a transaction's payload. Throws `AppStorePayloadError` for a required member that is missing.
+    /// Creates the fact of a transaction's payload. Throws `AppStorePayloadError` if a required member is missing or
+    /// invalid.
     package init(_ payload: JWSTransactionDecodedPayload, digest: [UInt8]) throws(AppStorePayloadError) {
         let id: TransactionID = try identifier(payload.transactionId, "transactionId")
         guard let kind = payload.type else { throw missing("type", "the kind of product") }
@@ -28,11 +29,12 @@ extension TransactionFact {
 }
 
 extension TransactionFact {
-    /// Creates the fact of one purchase of an app receipt that was made at `creationDate`. Throws `AppStorePayloadError`
-    /// for a required member that is missing; its pointer names the member in the receipt's JSON.
+    /// Creates the fact of one purchase in an app receipt; `creationDate` is the date of the receipt. Throws
+    /// `AppStorePayloadError` if a required member is missing or invalid; its pointer names the member in the receipt's
+    /// JSON.
     ///
-    /// Old receipts have purchases without a kind of product. A purchase with an end counts as a subscription, any other as a
-    /// non-consumable.
+    /// Old receipts have purchases without a kind of product. A purchase with an expiry then counts as a subscription,
+    /// and any other purchase as a non-consumable.
     package init(
         _ purchase: AppReceipt.InAppPurchase, creationDate: Date, digest: [UInt8]
     ) throws(AppStorePayloadError) {
@@ -56,7 +58,8 @@ extension TransactionFact {
 }
 
 extension RenewalFact {
-    /// Creates the fact of a renewal info's payload. Throws `AppStorePayloadError` for a required member that is missing.
+    /// Creates the fact of a renewal info's payload. Throws `AppStorePayloadError` if a required member is missing or
+    /// invalid.
     package init(_ payload: JWSRenewalInfoDecodedPayload, digest: [UInt8]) throws(AppStorePayloadError) {
         guard let signedDate = payload.signedDate else { throw missing("signedDate", "a date") }
         self.init(

@@ -3,8 +3,8 @@ import Primitives
 import StoreModel
 
 extension AppStoreServerAPI {
-    /// The request of Send Consumption Information V1, about a consumable whose customer asks for a refund. Apple requires
-    /// every member, with `undeclared` for an unknown value.
+    /// The request of Send Consumption Information V1, about a consumable whose customer asks for a refund. Apple
+    /// requires every member, with `undeclared` for an unknown value.
     public typealias ConsumptionRequestV1 = AppStorePayload<ConsumptionRequestV1Fields>
 
     /// The members of ``ConsumptionRequestV1`` that Apple documents.
@@ -38,8 +38,8 @@ extension AppStoreServerAPI {
         public let refundPreference = PayloadField<RefundPreferenceV1>("refundPreference")
     }
 
-    /// A code in a ``ConsumptionRequestV1``. Apple's request has only small numbers, whose meaning depends on the member;
-    /// in version 2 each of these members has its own type. `undeclared` is an unknown value.
+    /// A code in a ``ConsumptionRequestV1``: a small number, whose meaning depends on the member. `undeclared` is an
+    /// unknown value.
     public typealias ConsumptionCode = OpenCode<ConsumptionRequestV1Fields>
 
     /// The part of a consumable that was used.

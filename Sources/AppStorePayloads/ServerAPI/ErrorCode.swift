@@ -36,7 +36,7 @@ extension AppStoreServerAPI {
 }
 
 extension AppStoreServerAPI.ErrorResponse {
-    /// Creates a response with this error, and with its message in the table unless another is given.
+    /// Creates a response with an error code and a message. The default message is the one in the table.
     package init(_ code: AppStoreServerAPI.ErrorCode, message: String? = nil) {
         self.init {
             $0.errorCode = code.rawValue

@@ -95,7 +95,8 @@ extension AppStoreServerAPI {
     package final class UpdateAppAccountTokenRequestFields: AppStorePayloadFields {
         package static let layout = PayloadLayout(UpdateAppAccountTokenRequestFields())
 
-        /// The UUID with which the app named the customer. For any other string, this is `nil`, and `fields` has it.
+        /// The UUID with which the app named the customer. For a string that is not a UUID, this is `nil`, and `fields`
+        /// has the string.
         package let appAccountToken = PayloadField<UUID>("appAccountToken")
     }
 }

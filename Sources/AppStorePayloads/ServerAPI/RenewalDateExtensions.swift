@@ -48,7 +48,7 @@ extension AppStoreServerAPI {
         public let extendReasonCode = PayloadField<ExtendReasonCode>("extendReasonCode")
         /// An identifier that the developer chooses, of 1 to 128 characters.
         public let requestIdentifier = PayloadField<String>("requestIdentifier")
-        /// The storefronts, three letters each. Absent for all.
+        /// The storefronts as codes of three letters. Absent for all storefronts.
         public let storefrontCountryCodes = PayloadField<[String]>("storefrontCountryCodes")
         /// The product whose subscriptions are extended.
         public let productId = PayloadField<String>("productId")

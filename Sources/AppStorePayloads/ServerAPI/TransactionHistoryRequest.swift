@@ -23,9 +23,9 @@ extension AppStoreServerAPI {
         public var sort: Order?
         /// The subscription groups; empty means all transactions.
         public var subscriptionGroupIdentifiers: [String]
-        /// Whether to return only purchases, or only transactions that the family shares.
+        /// The ownership: only purchases, or only transactions shared by the family; `nil` means both.
         public var inAppOwnershipType: InAppOwnershipType?
-        /// Whether to return only revoked transactions, or only others.
+        /// Whether to return only revoked transactions or only the others; `nil` means all.
         public var revoked: Bool?
 
         /// Creates a query. Without arguments it matches every transaction.
@@ -37,8 +37,9 @@ extension AppStoreServerAPI {
         ///   - productTypes: The kinds of product; empty means all.
         ///   - sort: The order of the transactions; `nil` means ascending.
         ///   - subscriptionGroupIdentifiers: The subscription groups; empty means all transactions.
-        ///   - inAppOwnershipType: Whether to return only purchases, or only transactions that the family shares.
-        ///   - revoked: Whether to return only revoked transactions, or only others.
+        ///   - inAppOwnershipType: The ownership: only purchases, or only transactions shared by the family; `nil`
+        ///     means both.
+        ///   - revoked: Whether to return only revoked transactions or only the others; `nil` means all.
         public init(
             startDate: Date? = nil, endDate: Date? = nil, productIds: [String] = [],
             productTypes: [ProductType] = [],
@@ -58,7 +59,8 @@ extension AppStoreServerAPI {
 }
 
 extension AppStoreServerAPI.TransactionHistoryRequest {
-    /// The query items, decoded. An absent filter has no item, and a filter with several values has one for each.
+    /// The query items, without percent-encoding. An absent filter has no item, and a filter with several values has
+    /// one for each.
     package var query: [(String, String)] {
         func items(_ name: String, _ values: [String?]) -> [(String, String)] {
             values.compactMap { value in value.map { (name, $0) } }
@@ -140,7 +142,7 @@ private struct QueryItems {
         return values.first
     }
 
-    /// A whole number of milliseconds since 1970, in digits that a double holds exactly.
+    /// Parses milliseconds since 1970 of at most 15 digits, which a double represents exactly.
     func date(
         _ name: String, else error: AppStoreServerAPI.ErrorCode
     ) throws(AppStoreServerAPI.ErrorCode) -> Date? {

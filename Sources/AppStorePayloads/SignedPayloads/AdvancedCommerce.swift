@@ -41,7 +41,7 @@ extension AppStoreServerAPI {
         package let description = PayloadField<String>("description")
         /// The name that customers see.
         package let displayName = PayloadField<String>("displayName")
-        /// The offer it was sold under.
+        /// The offer under which the item was sold.
         package let offer = PayloadField<AdvancedCommerceOffer>("offer")
         /// The price, in thousandths of the currency unit.
         package let price = PayloadField<Int>("price")

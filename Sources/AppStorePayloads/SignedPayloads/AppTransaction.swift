@@ -38,7 +38,7 @@ public final class AppTransactionFields: AppStorePayloadFields {
 }
 
 extension AppStoreServerAPI {
-    /// The platform an app was first bought on.
+    /// The platform on which an account first got an app.
     public typealias PurchasePlatform = OpenEnum<AppTransactionFields>
 }
 

@@ -3,7 +3,8 @@ import Primitives
 import StoreModel
 
 /// The payload of a realtime request: the App Store asks which message to show to a customer who may cancel a
-/// subscription (Retention Messaging API). It names the app by its number, not by its bundle.
+/// subscription (Retention Messaging API). It contains the app's number and not its bundle
+/// identifier.
 public typealias DecodedRealtimeRequestBody = AppStorePayload<DecodedRealtimeRequestBodyFields>
 
 /// The members of ``DecodedRealtimeRequestBody`` that Apple documents.
@@ -16,9 +17,10 @@ public final class DecodedRealtimeRequestBodyFields: AppStorePayloadFields {
     public let appAppleId = PayloadField<Int>("appAppleId")
     /// The product of the subscription.
     public let productId = PayloadField<String>("productId")
-    /// The language and region of the device, as `en-US`.
+    /// The language and region of the device, such as `en-US`.
     public let userLocale = PayloadField<String>("userLocale")
-    /// The identifier of this request. For a string that is not a UUID, this is `nil`, and `fields` has it.
+    /// The identifier of this request. For a string that is not a UUID, this is `nil`, and `fields` has the
+    /// string.
     public let requestIdentifier = PayloadField<UUID>("requestIdentifier")
     /// The environment of the store that signed.
     public let environment = PayloadField<AppStoreEnvironment>("environment")

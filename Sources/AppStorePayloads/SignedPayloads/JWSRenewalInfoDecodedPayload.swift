@@ -2,8 +2,8 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// The payload of a signed renewal info: the next period of a subscription. It names no bundle; the original
-/// transaction id shows where it belongs.
+/// The payload of a signed renewal info: the next period of a subscription. It has no bundle identifier; the original
+/// transaction id connects it to its subscription.
 public typealias JWSRenewalInfoDecodedPayload = AppStorePayload<JWSRenewalInfoDecodedPayloadFields>
 
 /// The members of ``JWSRenewalInfoDecodedPayload`` that Apple documents.
@@ -18,7 +18,7 @@ public final class JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
     public let autoRenewProductId = PayloadField<String>("autoRenewProductId")
     /// Whether the subscription will renew.
     public let autoRenewStatus = PayloadField<AppStoreServerAPI.AutoRenewStatus>("autoRenewStatus")
-    /// The reason for which the subscription ended.
+    /// The reason why the subscription ended.
     public let expirationIntent = PayloadField<AppStoreServerAPI.ExpirationIntent>("expirationIntent")
     /// Whether the store is still trying to charge the account.
     public let isInBillingRetryPeriod = PayloadField<Bool>("isInBillingRetryPeriod")
@@ -38,7 +38,7 @@ public final class JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
     public let signedDate = PayloadField<Date>("signedDate")
     /// The environment of the store that signed.
     public let environment = PayloadField<AppStoreEnvironment>("environment")
-    /// The start of the current run of periods without a gap.
+    /// The start of the current series of periods without a gap.
     public let recentSubscriptionStartDate = PayloadField<Date>("recentSubscriptionStartDate")
     /// The start of the next period.
     public let renewalDate = PayloadField<Date>("renewalDate")
@@ -50,7 +50,8 @@ public final class JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
     public let eligibleWinBackOfferIds = PayloadField<[String]>("eligibleWinBackOfferIds")
     /// The identifier of the app transaction, which is this account's download of the app.
     public let appTransactionId = PayloadField<String>("appTransactionId")
-    /// The UUID with which the app named the customer. For any other string, this is `nil`, and `fields` has it.
+    /// The UUID with which the app named the customer. For a string that is not a UUID, this is `nil`, and `fields` has
+    /// the string.
     public let appAccountToken = PayloadField<UUID>("appAccountToken")
     /// The details of a purchase through the Advanced Commerce API.
     package let advancedCommerceInfo = PayloadField<AppStoreServerAPI.AdvancedCommerceRenewalInfo>(
@@ -59,7 +60,7 @@ public final class JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
     public let commitmentInfo = PayloadField<AppStoreServerAPI.RenewalCommitmentInfo>("commitmentInfo")
     /// The billing plan of the next period.
     public let renewalBillingPlanType = PayloadField<AppStoreServerAPI.BillingPlanType>("renewalBillingPlanType")
-    /// A Base64 value that binds the renewal info of an app to its device.
+    /// A Base64 value that binds the renewal info to the device whose app received it.
     public let deviceVerification = PayloadField<String>("deviceVerification")
     /// The nonce of `deviceVerification`.
     public let deviceVerificationNonce = PayloadField<String>("deviceVerificationNonce")
@@ -69,7 +70,7 @@ extension AppStoreServerAPI {
     /// Whether the subscription will renew.
     public typealias AutoRenewStatus = OpenCode<JWSRenewalInfoDecodedPayloadFields>
 
-    /// The reason for which a subscription ended.
+    /// The reason why a subscription ended.
     public struct ExpirationIntent: OpenAppStoreValue {
         public let rawValue: Int
         public init(rawValue: Int) { self.rawValue = rawValue }
@@ -97,7 +98,7 @@ extension AppStoreServerAPI {
     public final class RenewalCommitmentInfoFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(RenewalCommitmentInfoFields())
 
-        /// The product it renews to.
+        /// The product of the next commitment.
         public let commitmentAutoRenewProductId = PayloadField<String>("commitmentAutoRenewProductId")
         /// Whether the commitment renews.
         public let commitmentAutoRenewStatus = PayloadField<AutoRenewStatus>("commitmentAutoRenewStatus")

@@ -24,7 +24,7 @@ extension AppStoreServerAPI {
         public let signedRenewalInfo = PayloadField<String>("signedRenewalInfo")
         /// The status of the subscription.
         public let status = PayloadField<Status>("status")
-        /// The reason for which the customer asks for a refund.
+        /// The reason why the customer asks for a refund.
         public let consumptionRequestReason = PayloadField<ConsumptionRequestReason>("consumptionRequestReason")
     }
 
@@ -48,7 +48,7 @@ extension AppStoreServerAPI {
         public let productId = PayloadField<String>("productId")
         /// The environment of the store that signed.
         public let environment = PayloadField<AppStoreEnvironment>("environment")
-        /// The storefronts of the request, three letters each. Absent for all.
+        /// The storefronts of the request as codes of three letters. Absent for all storefronts.
         public let storefrontCountryCodes = PayloadField<[String]>("storefrontCountryCodes")
         /// The number of subscriptions that were not extended.
         public let failedCount = PayloadField<Int>("failedCount")
@@ -56,7 +56,7 @@ extension AppStoreServerAPI {
         public let succeededCount = PayloadField<Int>("succeededCount")
     }
 
-    /// A token of a purchase outside the App Store that awaits its report.
+    /// A token for purchases outside the App Store that the developer has to report to Apple.
     public typealias ExternalPurchaseToken = AppStorePayload<ExternalPurchaseTokenFields>
 
     /// The members of ``ExternalPurchaseToken`` that Apple documents.

@@ -13,8 +13,8 @@ extension Catalogue {
         try self.init(parsing: JSONText(xcode: document).bytes, file: file)
     }
 
-    /// Returns the catalogue with a changed value at a place of its document, or without the value there. The rest of
-    /// the file stays as it is.
+    /// Returns a catalogue in which one value of the document is changed or removed. The rest of the file stays as it
+    /// is.
     ///
     ///     try catalogue.replacing("\(item.pointer)/displayPrice", with: "5.99")
     ///
@@ -22,7 +22,7 @@ extension Catalogue {
     ///
     /// - Parameters:
     ///   - pointer: The place, as a JSON Pointer (RFC 6901).
-    ///   - value: The new value; `nil` removes what is there.
+    ///   - value: The new value; `nil` removes the present value.
     /// - Returns: The changed catalogue.
     /// - Throws: An error if the place does not exist, or if the changed catalogue cannot be used.
     public func replacing(_ pointer: String, with value: JSONValue?) throws -> Catalogue {
@@ -61,7 +61,7 @@ extension Catalogue {
 
     // MARK: - Settings
 
-    /// The differences in `settings`, each as a path below it and the new value.
+    /// Returns the settings that differ, each as its path below `settings` and its new value.
     private func settingsEdits(to wanted: CatalogueSettings) -> [(String, JSONValue?)] {
         var edits: [(String, JSONValue?)] = []
         func edit<Value: Equatable>(
@@ -86,7 +86,8 @@ extension Catalogue {
         return edits + errorEdits(to: wanted.simulatedErrors)
     }
 
-    /// The changed errors one by one if the list names the same APIs in the same order; otherwise the whole list.
+    /// Returns an edit for each changed error if the list has the same APIs in the same order. Otherwise returns one
+    /// edit that replaces the whole list.
     private func errorEdits(to wanted: [CatalogueSettings.SimulatedFailure]) -> [(String, JSONValue?)] {
         if wanted == settings.simulatedErrors { return [] }
         let list = document["settings"]?["_storeKitErrors"]?.arrayValue ?? []

@@ -18,7 +18,7 @@ public struct Catalogue: Sendable, Equatable {
     package let version: Version?
     /// The settings in the file for the store.
     package let settings: CatalogueSettings
-    /// The storefront of the file's settings (`_storefront` and `_locale`), or the one of `sold(in:)`.
+    /// The storefront in the file's settings (`_storefront` and `_locale`), or the one that `sold(in:)` received.
     public let storefront: Storefront
     /// The products in the order of the file: products, non-renewing subscriptions, then group by group.
     package let items: [CatalogueItem]
@@ -31,7 +31,7 @@ public struct Catalogue: Sendable, Equatable {
     package let warnings: [CatalogueFinding]
     let source: [UInt8]
     let file: String
-    private let places: [ProductID: Int]
+    private let indices: [ProductID: Int]
 
     /// A version of the format.
     package struct Version: Sendable, Hashable {
@@ -56,7 +56,7 @@ public struct Catalogue: Sendable, Equatable {
         policies = reader.policies
         offersKey = reader.offersKey
         warnings = reader.findings
-        places = Dictionary(items.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+        indices = Dictionary(items.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Reads a catalogue.
@@ -89,7 +89,7 @@ public struct Catalogue: Sendable, Equatable {
         ["products", "subscriptionGroups", "nonRenewingSubscriptions"].contains { document[$0] != nil }
     }
 
-    package subscript(id: ProductID) -> CatalogueItem? { places[id].map { items[$0] } }
+    package subscript(id: ProductID) -> CatalogueItem? { indices[id].map { items[$0] } }
 
     /// Returns the subscription group with an id.
     package func group(_ id: String) -> CatalogueGroup? { groups.first { $0.id.hasSameBytes(as: id) } }
@@ -107,7 +107,7 @@ public struct Catalogue: Sendable, Equatable {
     public func sold(in storefront: Storefront) -> Catalogue {
         if storefront == self.storefront { return self }
         var reader = CatalogueReader(file: file, soldIn: storefront)
-        // Reading cannot fail: the storefront affects only the finding about itself.
+        // Reading cannot fail, because the storefront causes no error.
         return reader.read(source) ?? self
     }
 

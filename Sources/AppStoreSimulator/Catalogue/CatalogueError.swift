@@ -2,7 +2,7 @@ import Primitives
 
 /// A finding in a catalogue: an error or a warning.
 package struct CatalogueFinding: Sendable, Hashable, Codable, CustomStringConvertible {
-    /// The severity: a catalogue with an error cannot be used, one with a warning can. The set is closed.
+    /// The severity: a catalogue with an error cannot be used; a catalogue with warnings can. The set is closed.
     package enum Severity: String, Sendable, Hashable, Codable { case error, warning }
 
     package var severity: Severity

@@ -24,13 +24,13 @@ package struct CatalogueOffer: Sendable, Hashable {
 
 /// An offer that a customer redeems with a code.
 package struct OfferCode: Sendable, Hashable {
-    /// The offer. Its id is the file's `offerID`, else the reference name, by which Apple's renewal info names such an
-    /// offer.
+    /// The offer. Its id is the `offerID` in the file, else the reference name, which Apple's renewal info contains,
+    /// else the internal id.
     package var offer: Offer
     package var referenceName: String?
     package var internalID: String?
     package var billingPlan: BillingPlan.Kind
-    /// The customers who can redeem it.
+    /// The customers who can redeem the code.
     package var eligibility: Set<Customer>
     /// Whether a customer who redeems it can have the introductory offer too.
     package var isStackable: Bool
@@ -56,7 +56,7 @@ package struct OfferCode: Sendable, Hashable {
 
         /// A customer who has never subscribed.
         package static let new = Customer(rawValue: "new")
-        /// A customer who subscribes now.
+        /// A customer with a subscription that has not ended.
         package static let existing = Customer(rawValue: "existing")
         /// A customer who subscribed in the past.
         package static let expired = Customer(rawValue: "expired")
@@ -71,7 +71,7 @@ package struct WinBackOffer: Sendable, Hashable {
     package var internalID: String?
     package var billingPlan: BillingPlan.Kind
     /// Whether customers whose subscription has expired can have the offer. The format has no other condition. App
-    /// Store Connect also considers how long a customer subscribed, or has been gone.
+    /// Store Connect can also require how long the subscription lasted and how long ago it ended.
     package var isEligible: Bool
 
     package init(

@@ -68,12 +68,14 @@ extension CatalogueReader {
         var seen: Set<CatalogueSettings.SimulatedFailure.API> = []
         for entry in elements {
             guard let name = entry["name"]?.value.stringValue else {
-                warn(.missingField, "\(entry.pointer)/name", "the name of the API that fails is missing; it is ignored")
+                warn(
+                    .missingField, "\(entry.pointer)/name",
+                    "the name of the API that fails is missing; the entry is ignored")
                 continue
             }
             let api = CatalogueSettings.SimulatedFailure.API(rawValue: name)
             if !CatalogueSettings.SimulatedFailure.API.all.contains(api) {
-                warn(.unknownAPI, "\(entry.pointer)/name", "\(name) is not an API that can fail; it is ignored")
+                warn(.unknownAPI, "\(entry.pointer)/name", "\(name) is not an API that can fail; the entry is ignored")
             } else if !seen.insert(api).inserted {
                 warn(
                     .unknownAPI, "\(entry.pointer)/name",
@@ -88,7 +90,8 @@ extension CatalogueReader {
         guard let current = entry["current"] else { return nil }
         guard let family = current["type"]?.value.stringValue, let index = current["index"]?.value.intValue else {
             warn(
-                .wrongShape, current.pointer, "the chosen error should have a type and an index; it is read as unknown")
+                .wrongShape, current.pointer,
+                "the chosen error should have a type and an index; it is read as an unknown error")
             return nil
         }
         return .init(family: family, index: index)

@@ -44,7 +44,7 @@ extension CatalogueReader {
         if let stated = name(place, "subscriptionGroupID"), stated != group.id {
             warn(
                 .groupMismatch, "\(place.pointer)/subscriptionGroupID",
-                "\(owner) names the group \(stated) but is in \(group.id), in which it is sold")
+                "\(owner) names the group \(stated) but is in the group \(group.id); it is sold in \(group.id)")
         }
         let internalID = internalID(place)
         let price = price(place, of: owner)
@@ -52,7 +52,7 @@ extension CatalogueReader {
         if let period, !Self.periodsOnSale.contains(period) {
             warn(
                 .unusualPeriod, "\(place.pointer)/recurringSubscriptionPeriod",
-                "the App Store sells a week, 1, 2, 3 or 6 months or a year, not \(period.iso8601)")
+                "the App Store has periods of a week, of 1, 2, 3 or 6 months and of a year, not \(period.iso8601)")
         }
         let level = count(place, "groupNumber") ?? 1
         let introductory = introductoryOffers(place)
@@ -160,7 +160,8 @@ extension CatalogueReader {
         }
     }
 
-    /// Warns about a pay-as-you-go offer with another period than its product, because both are billed together.
+    /// Warns about a pay-as-you-go offer whose period differs from that of its product, because both are billed
+    /// together.
     private mutating func warnAboutLengths(_ place: JSONPlace, _ period: SubscriptionPeriod) {
         let lists = ["introductoryOffers", "adHocOffers", "codeOffers", "winbackOffers"]
         let offers = lists.flatMap { place[$0]?.elements ?? [] } + [place["introductoryOffer"]].compactMap(\.self)

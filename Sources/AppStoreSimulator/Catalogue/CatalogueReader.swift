@@ -101,7 +101,7 @@ struct CatalogueReader {
         if !Self.knownVersions.contains(major) {
             warn(
                 .unknownVersion, "/version/major",
-                "version \(major) of the format is not known (1 to 5 are); it is read as the nearest of them")
+                "version \(major) of the format is not known; it is read as the nearest known version (1 to 5)")
         }
     }
 

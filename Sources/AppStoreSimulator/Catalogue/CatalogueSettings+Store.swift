@@ -7,7 +7,7 @@ extension CatalogueSettings {
     ///
     ///     catalogue.settings.storeSettings      // ["askToBuy": true, "gracePeriod": "16d"]
     ///
-    /// The file states each of the `simulatedErrors` by a number of unknown meaning. It becomes `unknown`.
+    /// Apple does not document the error numbers in `simulatedErrors`, so each of these errors becomes `unknown`.
     package var storeSettings: [String: JSONValue] {
         var values: [StoreSetting: JSONValue] = [:]
         if asksToBuy { values[.askToBuy] = true }

@@ -23,11 +23,11 @@ package struct CatalogueSettings: Sendable, Hashable {
     package var failsTransactions = false
     /// The error of failing transactions; `nil` means an unknown error.
     package var transactionError: TransactionError?
-    /// The errors that the store answers with, by API.
+    /// The APIs that fail, each with its error.
     package var simulatedErrors: [SimulatedFailure] = []
-    /// Whether the store buys without a confirmation by the customer.
+    /// Whether a purchase needs no confirmation by the customer.
     package var hidesDialogs = false
-    /// The team in a file that is synchronized with App Store Connect.
+    /// The developer team, in a file that is synchronized with App Store Connect.
     package var developerTeamID: String?
     package var applicationInternalID: String?
 
@@ -113,9 +113,9 @@ extension CatalogueSettings {
 
         /// Every rate that Xcode has had, and the simulator's rate of the same speed, if there is one.
         ///
-        /// 1 to 6 are an hour, half an hour, 5 min, 1 min, 30 s and 1 s for a day (Xcode until 13.1). 10 to 15 are an hour,
-        /// half an hour, 15 min, 5 min and 30 s for a month. 1000 to 1005 are 15 min, 5 min, 1 min, 30 s, 10 s and 2 s for
-        /// any period.
+        /// 1 to 6 are an hour, half an hour, 5 min, 1 min, 30 s and 1 s for a day (Xcode until 13.1). 10 to 13 and 15
+        /// are an hour, half an hour, 15 min, 5 min and 30 s for a month. 1000 to 1005 are 15 min, 5 min, 1 min, 30 s,
+        /// 10 s and 2 s for any period.
         static let known: [Int: String?] = [
             0: "real",
             1: nil, 2: nil, 3: nil, 4: nil, 5: "15m", 6: "30s",
@@ -125,15 +125,15 @@ extension CatalogueSettings {
 
         package var isKnown: Bool { Self.known.keys.contains(rawValue) }
 
-        /// The simulator's rate with that name or speed; `nil` if it has none.
+        /// The simulator's rate of the same speed; `nil` if the simulator has none.
         package var simulated: TimeRate? {
             Self.known[rawValue].flatMap(\.self).flatMap { TimeRate($0) }
         }
     }
 }
 
-/// The length of the grace period after a failed renewal. App Store Connect offers three lengths, of which the longer
-/// two are six days for a weekly subscription. Xcode always uses the second.
+/// The length of the grace period after a failed renewal. App Store Connect offers three lengths; for a weekly
+/// subscription the longer two are limited to six days. Xcode always uses 16 days.
 package enum GracePeriod: Int, Sendable, Hashable, Codable, CaseIterable {
     case threeDays = 3
     case sixteenDays = 16

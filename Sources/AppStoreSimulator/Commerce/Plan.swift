@@ -12,7 +12,7 @@ struct Plan: Sendable, Hashable {
     var storefront: String? = nil
 }
 
-/// An offer at which periods were sold, or will be.
+/// An offer under which periods were or will be sold.
 struct AppliedOffer: Sendable, Hashable {
     /// The kinds of offers of the App Store. Raw values are Apple's `offerType`. The set is closed.
     enum Kind: Int, Sendable { case introductory = 1, promotional, code, winBack }

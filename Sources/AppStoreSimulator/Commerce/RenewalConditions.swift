@@ -2,7 +2,8 @@ import Foundation
 import StoreModel
 
 /// The settings of the whole store that affect renewals, each with the instant from which it applies. Renewals are
-/// computed later than they are due, so earlier values of a setting are kept.
+/// computed later than they are due, so earlier values of a setting are kept. Every list is sorted from the oldest to
+/// the newest.
 struct RenewalConditions: Sendable, Hashable {
     struct Dated<Value: Sendable & Hashable>: Sendable, Hashable {
         var at: Date
@@ -21,7 +22,7 @@ struct RenewalConditions: Sendable, Hashable {
         func price(in currency: String) -> Price { Price(amount: price.amount, currency: currency) }
     }
 
-    /// The length of the grace period in days; 0 means none. All lists are sorted from the oldest to the newest.
+    /// The length of the grace period in days; 0 means none.
     var gracePeriods: [Dated<Int>] = []
     /// Whether every renewal's payment fails.
     var failingPayments: [Dated<Bool>] = []
@@ -32,8 +33,8 @@ struct RenewalConditions: Sendable, Hashable {
     /// The length of billing retry in days, the grace period included.
     static let retryDays = 60
 
-    /// Returns the end of the grace period that begins at `end`; `nil` if there is none. If a subscription period has at
-    /// most 7 days, the grace period is at least a day shorter.
+    /// Returns the end of the grace period that begins at `end`; `nil` if there is none. If a subscription period has
+    /// at most 7 days, the grace period is at least a day shorter.
     func graceEnd(after end: Date, of plan: Plan) -> Date? {
         let days = min(gracePeriods.last { $0.at <= end }?.value ?? 0, Self.maximumGraceDays(of: plan.period))
         return days > 0 ? end.addingTimeInterval(Double(days) * 86400) : nil

@@ -3,12 +3,12 @@ import StoreModel
 
 /// Consecutive periods without a gap, sold at one price.
 struct Run: Sendable, Hashable {
-    /// The transaction number of the sale's first period. Renewals have the numbers after it: the first period of the
-    /// run has `base + first`.
+    /// The transaction number of the first period of the sale. Each renewal has the next number, and the first period
+    /// of this run has `base + first`.
     var base: Int64
     var first = 0
-    /// The instant from which the ends of periods are computed, which keeps the day of the month. `offset` periods lie
-    /// between it and the first period of the run.
+    /// The instant from which the ends of all periods are computed, so that they keep the day of the month. `offset`
+    /// periods lie between the anchor and the first period of the run.
     var anchor: Date
     var offset = 0
     /// The purchase date of the first period. It is later than the period's start if an overdue payment succeeded in
@@ -18,7 +18,7 @@ struct Run: Sendable, Hashable {
     var offer: AppliedOffer?
     /// The number of periods sold; at least one.
     var count = 1
-    /// Whether its first period is a renewal; all others are.
+    /// Whether the first period is a renewal. All later periods are renewals.
     var isRenewal = false
     /// The instant at which another plan replaced the last period.
     var upgradedAt: Date?
@@ -71,7 +71,7 @@ struct Run: Sendable, Hashable {
         run.count = sold
         let isWhole = run.count == count
         run.upgradedAt = isWhole ? upgradedAt.flatMap { $0 < date ? $0 : nil } : nil
-        // An early end is not known before it; an extension stays.
+        // An early end is not known before it occurs; an extension stays.
         run.endsAt = isWhole ? endsAt.flatMap { $0 < date || $0 > naturalEnd(of: count - 1) ? $0 : nil } : nil
         return run
     }

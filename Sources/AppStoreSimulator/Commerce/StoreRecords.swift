@@ -29,8 +29,8 @@ struct Order: Sendable, Hashable {
     /// Whether this customer gets the introductory offer, as the app's server decided; `nil` means that the store
     /// decides.
     var allowsIntroductory: Bool?
-    /// The payment that the order came with. Without one, the caller receives the answer, and each device of the
-    /// account an update.
+    /// The payment that the order came with. Without a payment, the caller receives the answer, and each device of the
+    /// account receives an update.
     var payment: PaymentID?
     var device: DeviceID?
     /// The transaction number that was reserved while the order was held.
@@ -80,7 +80,8 @@ struct TransactionRecord: Sendable, Hashable {
     var isShared: Bool { sharedAt != nil }
 }
 
-/// An update for an account's devices about an action. Renewals, which follow from time alone, have none.
+/// An update for an account's devices about an action. Renewals follow from time alone and have no
+/// updates.
 struct UpdateRecord: Sendable, Hashable {
     /// The states that this store reports. Raw values are those of the HTTP API. The set is closed.
     enum State: String, Sendable { case purchased, deferred, failed, revoked }

@@ -10,7 +10,8 @@ extension StoreRules {
         return changed(state, at: now) { $0.renewal.offSince = isOn ? nil : now }
     }
 
-    /// Turns auto-renewal on. The next period is one of `product`, at the price for new subscribers.
+    /// Turns auto-renewal on. A `product` other than the current one is sold from the next period, at its price for new
+    /// subscribers.
     ///
     /// Throws `SimulatorError` (`otherGroup`) for a product outside of the group.
     func resume(
@@ -147,8 +148,8 @@ extension StoreRules {
         return changes
     }
 
-    /// Reverses a revocation. Access continues until the end of the period. If that is over, no further period is sold.
-    /// The app has to finish the transaction again.
+    /// Reverses a revocation. Access continues until the end of the period. If the period is over, no further period is
+    /// sold. The app has to finish the transaction again.
     static func reverse(
         _ revocation: Revocation, of transaction: TransactionRecord, _ state: SubscriptionState?, at now: Date
     ) -> [StoreChange] {

@@ -88,14 +88,14 @@ extension StoreRules {
             }
             return OrderOffers(first: AppliedOffer(.winBack, offer.offer))
         }
-        throw StoreFailure(code: .invalidOffer, reason: "\(item.id) has no such offer \(id).")
+        throw StoreFailure(code: .invalidOffer, reason: "\(item.id) has no offer \(id).")
     }
 
     private func offerCode(_ id: String, _ item: CatalogueItem, _ state: SubscriptionState?) throws(StoreFailure)
         -> OfferCode
     {
         guard let offer = item.offerCodes.first(where: { $0.id.hasSameBytes(as: id) }) else {
-            throw StoreFailure(code: .invalidOffer, reason: "\(item.id) has no offer \(id) for codes.")
+            throw StoreFailure(code: .invalidOffer, reason: "\(item.id) has no offer \(id) that a code redeems.")
         }
         let customer: OfferCode.Customer =
             switch state?.status {
@@ -118,7 +118,7 @@ extension StoreRules {
 
     // MARK: - Changes
 
-    /// Keeps the current period and makes `plan` the plan of the next one.
+    /// Keeps the current period and makes `plan` the plan of the next period.
     private func keep(
         _ plan: Plan, _ offer: AppliedOffer?, _ state: SubscriptionState, at now: Date, _ changes: inout [StoreChange]
     ) -> Decision {

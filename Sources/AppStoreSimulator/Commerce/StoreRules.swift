@@ -21,9 +21,9 @@ struct StoreRules: Sendable {
     /// The result of an order.
     enum Decision: Sendable, Hashable {
         case sold(Int64)
-        /// The order sold nothing. The transaction is one that the customer owns.
+        /// The order sold nothing, because the customer already owns this transaction.
         case alreadyOwned(Int64)
-        /// The order waits. Its transaction will have the number.
+        /// The order waits. Its transaction will have this number.
         case held(Int64, HeldOrder.Reason)
         case refused(StoreFailure)
 
@@ -89,7 +89,7 @@ struct StoreRules: Sendable {
         }
     }
 
-    /// Returns the reason why the store refuses an order from any customer; `nil` if it does not.
+    /// Returns the reason to refuse an order that does not depend on earlier purchases; `nil` if there is none.
     func refusal(of order: Order) -> StoreFailure? {
         guard mayPay else {
             return StoreFailure(code: .notAllowed, reason: "The account may not make payments.")
@@ -115,7 +115,7 @@ struct StoreRules: Sendable {
         }
         if order.offerID != nil, !isSubscription {
             return StoreFailure(
-                code: .invalidOffer, reason: "\(item.id) is no subscription; only those have offers.")
+                code: .invalidOffer, reason: "\(item.id) is not a subscription; only subscriptions have offers.")
         }
         return nil
     }
@@ -165,7 +165,8 @@ struct StoreRules: Sendable {
         return update
     }
 
-    /// Sells a held order. The update goes to the payment if it still waits, otherwise to every device of the account.
+    /// Sells a held order. The update goes to the payment if the payment still waits, otherwise to every device of
+    /// the account.
     mutating func release(_ held: HeldOrder, _ existing: ExistingPurchases, at now: Date) -> Outcome {
         var order = held.order
         order.number = held.number

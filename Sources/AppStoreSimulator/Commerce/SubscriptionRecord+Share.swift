@@ -2,8 +2,8 @@ import Foundation
 import StoreModel
 
 extension SubscriptionRecord {
-    /// Copies a family member's part of `owner`'s subscription: the periods from the first shared one on, with
-    /// transaction numbers of the member. The owner's record must have that period.
+    /// Copies a family member's part of `owner`'s subscription: all periods from the first shared one, with transaction
+    /// numbers of the member. The owner's record must contain the first shared period.
     mutating func takeShare(of owner: SubscriptionRecord) {
         guard let share else { return }
         runs = []
@@ -30,7 +30,8 @@ extension SubscriptionRecord {
         }
     }
 
-    /// Returns the member's number of one of the owner's transactions; `nil` for those sold before the share began.
+    /// Returns the member's number of one of the owner's transactions; `nil` for a transaction sold before the share
+    /// began.
     func memberID(of id: Int64, by owner: SubscriptionRecord) -> Int64? {
         guard let share, let first = owner.place(of: share.first), let place = owner.place(of: id), place >= first
         else { return nil }

@@ -11,7 +11,7 @@ struct SubscriptionRecord: Sendable, Hashable {
     var groupID: String
     /// The token of the latest period.
     private(set) var appAccountToken: UUID?
-    /// The other tokens of earlier periods, oldest first.
+    /// The tokens that earlier periods had instead, oldest first.
     private(set) var earlierTokens: [EarlierToken] = []
     /// The periods sold until the last event, oldest first; never empty.
     var runs: [Run]
@@ -82,14 +82,15 @@ struct Revocation: Sendable, Hashable {
 
     var at: Date
     var kind = Kind.refundFull
-    /// Apple's `revocationReason`: 1 for a problem with the app, 0 for another; `nil` if Family Sharing ended.
+    /// Apple's `revocationReason`: 1 for a problem with the app, 0 for another reason; `nil` if Family Sharing ended.
     var reason: Int?
     /// The refunded part of the price, in thousandths of a percent.
     var percentage: Int?
     /// The instant at which the revocation was reversed.
     var reversedAt: Date?
 
-    /// The revocation of the share of a family member, without a refund, that follows from this one of the owner.
+    /// The revocation of a family member's share. It follows from this revocation of the owner's transaction and has no
+    /// refund.
     var shared: Revocation { Revocation(at: at, kind: .familyRevoke, reversedAt: reversedAt) }
 
     func isInForce(at instant: Date) -> Bool { at <= instant && reversedAt.map { instant < $0 } ?? true }

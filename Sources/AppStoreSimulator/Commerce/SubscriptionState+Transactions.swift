@@ -37,7 +37,7 @@ extension SubscriptionState {
 
     private func place(of id: Int64) -> (run: Run, index: Int)? {
         for run in runs {
-            // A request can name any number.
+            // A request can contain any number, so the subtraction can overflow.
             let (index, overflows) = id.subtractingReportingOverflow(run.id(of: 0))
             if !overflows, index >= 0, index < run.count { return (run, Int(index)) }
         }
@@ -66,7 +66,7 @@ extension SubscriptionState {
         return found
     }
 
-    /// Returns the index of a run, and an index in that run, of the first transaction sold after `date`.
+    /// Returns the place of the first transaction sold after `date`: the index of its run, and its index in that run.
     private func firstPlace(after date: Date) -> (Int, Int) {
         for (place, run) in runs.enumerated().reversed() {
             let index = (0..<run.count).firstIndex(reaching: { run.purchaseDate(of: $0) > date })

@@ -1,7 +1,8 @@
 import Foundation
 import HTTPCore
 
-/// The version that a client has, and the part that it requests (RFC 9110 sections 13 and 14).
+/// The headers of a request for a file: the version that the client has, and the part that it requests (RFC 9110
+/// sections 13 and 14).
 struct ConditionalRequest: Sendable {
     private let headers: HTTPHeaders
 

@@ -103,7 +103,7 @@ final class ServedFile: Sendable {
     private let name: String
     private let descriptor: Int32
 
-    /// Opens a regular file inside `folder`, whose path has no symbolic links. `nil` for anything else.
+    /// Opens a regular file inside `folder`; `nil` for anything else. The path of `folder` must have no symbolic links.
     init?(opening name: String, in folder: String) {
         guard let real = ContentFolder.resolved(folder + "/" + name),
             real.hasPrefix(folder == "/" ? folder : folder + "/")

@@ -73,7 +73,8 @@ extension SimulatedAppStore {
     ///
     /// - Parameters:
     ///   - account: The name of the account.
-    ///   - storefront: The country of its storefront, as an ISO 3166-1 alpha-3 code. `nil` changes nothing, as below.
+    ///   - storefront: The country of its storefront, as an ISO 3166-1 alpha-3 code. Here and below, `nil` changes
+    ///     nothing.
     ///   - canMakePayments: Whether it can make payments.
     ///   - askToBuy: Whether its purchases wait for approval.
     ///   - interruptedPurchases: Whether its purchases are interrupted.
@@ -140,7 +141,7 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Adds an account to a family. It shares its purchases with the others, and gets their shared purchases.
+    /// Adds an account to a family. The account shares its purchases with the other members, and gets theirs.
     ///
     /// - Parameters:
     ///   - family: The name of the family.
@@ -167,8 +168,8 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Removes an account from a family, and ends the shares that it has and gives. If the organizer leaves, the family
-    /// ends.
+    /// Removes an account from a family, and ends the shares that the account has and gives. If the organizer leaves,
+    /// the family ends.
     ///
     /// - Parameters:
     ///   - family: The name of the family.
@@ -257,7 +258,7 @@ extension SimulatorDatabase {
         if let other = account.family {
             throw SimulatorError(
                 .inAnotherFamily,
-                "The account \(account.name) is in the family \(other) already; remove it from that one first."
+                "The account \(account.name) is in the family \(other) already; remove it from that family first."
             )
         }
         var member = account

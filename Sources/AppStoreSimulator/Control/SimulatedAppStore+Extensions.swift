@@ -18,7 +18,7 @@ enum ExtensionRefusal: Error, Hashable {
     case ineligible
     /// The subscription was extended twice within a year.
     case tooOften
-    /// The subscription is shared by a family member; only the owner's can be extended.
+    /// The subscription is a family member's share; only the owner's subscription can be extended.
     case familyShared
 }
 

@@ -32,16 +32,17 @@ extension SimulatedAppStore {
     /// certificates.
     ///
     /// - Parameter state: The exported state.
-    /// - Throws: `SimulatorError` (`invalidValue` for an invalid state, `otherBundle` for another app's). Then nothing
-    ///   changes.
+    /// - Throws: `SimulatorError` (`invalidValue` for an invalid state, `otherBundle` for the state of another app). If
+    ///   it throws, nothing changes.
     public func importState(_ state: JSONValue) async throws {
         let fixture = try StoreFixture(state)
-        // The document and the table `store` each name the bundle. With another one the store could not open again.
+        // The document and the table `store` each name the bundle. The store could not open again with another bundle.
         for bundle in [fixture.bundleID, fixture.rows["store"]?.first?["bundle"]?.stringValue].compactMap(\.self) {
             guard bundle.hasSameBytes(as: configuration.bundleID.rawValue) else {
                 throw SimulatorError(
                     .otherBundle,
-                    "The state belongs to the bundle id \(bundle), but this store to \(configuration.bundleID).")
+                    "The state belongs to the bundle id \(bundle), but this store belongs to \(configuration.bundleID)."
+                )
             }
         }
         let base = configuration.baseClock
@@ -72,7 +73,7 @@ extension SimulatedAppStore {
             }
         }
         timestamps.forget(floor: max(anchor.reading, last))
-        virtualClock.moveOn(to: anchor)
+        virtualClock.moveIfNewer(to: anchor)
         try followSettings()
         signal.raiseAll()
     }

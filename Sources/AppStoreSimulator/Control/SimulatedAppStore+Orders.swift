@@ -6,10 +6,10 @@ import StoreModel
 
 /// Orders of devices and testers, orders that wait, and offer codes.
 extension SimulatedAppStore {
-    /// Adds a payment. Its outcome is one of the device's updates.
+    /// Adds a payment. The device receives the outcome as an update.
     ///
-    /// A repeated payment buys nothing. While it waits, the device gets the deferral and later the outcome. If it comes
-    /// from another device of the account, for example from a reinstalled app, that device gets the outcome.
+    /// A repeated payment buys nothing. While the payment waits, the device gets the deferral and later the outcome. If
+    /// another device of the account repeats it, for example a reinstalled app, that device gets the outcome.
     ///
     /// - Parameters:
     ///   - payment: The payment.
@@ -35,10 +35,10 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Buys a product for an account, without one of its devices. Each of them gets an update.
+    /// Buys a product for an account, without a device. Each device of the account gets an update.
     ///
-    /// A purchase that waits is `deferred` or `interrupted`, under the id that its transaction will have. Throws
-    /// `unknownAccount`, and `StoreFailure` if the store refuses the order.
+    /// A purchase that waits has the state `deferred` or `interrupted`, and the id that its transaction will have.
+    /// Throws `unknownAccount`, and `StoreFailure` if the store refuses the order.
     @discardableResult
     package func buy(
         _ request: StoreControlWire.Buy, for name: AccountName
@@ -54,11 +54,11 @@ extension SimulatedAppStore {
         return try describe(outcome)
     }
 
-    /// Buys a product for an account, without one of its devices. Each of them gets an update.
+    /// Buys a product for an account, without a device. Each device of the account gets an update.
     ///
     ///     try await simulator.buy("monthly", for: "anna")
     ///
-    /// A purchase that waits is `deferred` or `interrupted`, under the id that its transaction will have.
+    /// A purchase that waits has the state `deferred` or `interrupted`, and the id that its transaction will have.
     ///
     /// - Parameters:
     ///   - product: The product.
@@ -164,10 +164,10 @@ extension SimulatedAppStore {
 
     // MARK: - Offer codes
 
-    /// Redeems an offer code for an account, without one of its devices. Each of them gets an update.
+    /// Redeems an offer code for an account, without a device. Each device of the account gets an update.
     ///
     /// - Parameters:
-    ///   - code: The identifier of an offer with codes. If several products have it, `PRODUCT:OFFER`.
+    ///   - code: The identifier of an offer that a code redeems, or `PRODUCT:OFFER` if several products have it.
     ///   - product: The product of the offer; `nil` means any.
     ///   - appAccountToken: The app account token.
     ///   - account: The account.
@@ -191,18 +191,19 @@ extension SimulatedAppStore {
                 { try $0.existingAccount(account) }))
     }
 
-    /// Redeems an offer code on a device. The outcome is one of its updates.
+    /// Redeems an offer code on a device. The device receives the outcome as an update.
     ///
     /// - Parameters:
     ///   - redemption: The code, and an app account token.
     ///   - device: The device.
-    /// - Throws: `SimulatorError` (`unknownDevice`); `StoreFailure` (`invalidCode`, `ineligibleForOffer`), or the one
-    ///   that the settings inject.
+    /// - Throws: `SimulatorError` (`unknownDevice`); `StoreFailure` (`invalidCode`, `ineligibleForOffer`), or the
+    ///   `StoreFailure` that the settings inject.
     public func redeem(_ redemption: OfferCodeRedemption, from device: DeviceID) async throws {
         try await applyInjectedFaults(to: .offerCodeRedeem)
         guard let code = redemption.code else {
             throw StoreFailure(
-                code: .invalidCode, reason: "The simulator has no sheet to type a code into; send one.")
+                code: .invalidCode,
+                reason: "The simulator has no sheet to type a code into; send the code in the request.")
         }
         _ = try await redeem(
             code, of: nil, binding: redemption.appAccountToken, { try $0.existingDevice(device).account })
@@ -277,7 +278,7 @@ extension SimulatorEvent {
         return try sell(order)
     }
 
-    /// Repeats the answer to a payment: for a deferred one, and for another device.
+    /// Repeats the answer to a payment if the payment is deferred, or if another device repeated it.
     mutating func repeatAnswer(_ answer: UpdateRecord, to device: DeviceID) throws {
         let held = try answer.payment.flatMap { try db.heldOrder($0, of: account.id) }
         let waits = held?.reason == .approval
@@ -298,7 +299,7 @@ extension SimulatorEvent {
 }
 
 extension Catalogue {
-    /// Returns the product and the offer of a code: `OFFER`, or `PRODUCT:OFFER` if several products have one.
+    /// Returns the product and the offer of a code: `OFFER`, or `PRODUCT:OFFER` if several products have that offer.
     ///
     /// Throws `invalidCode`.
     func offer(forCode code: String, of product: ProductID?) throws(StoreFailure) -> (ProductID, String) {

@@ -10,7 +10,7 @@ extension SimulatedAppStore {
     /// Begins a promoted purchase: the customer taps a product on the app's page in the App Store.
     ///
     /// It sells nothing. The first device of the account that takes the purchase completes it, now or when the app is
-    /// next started. The same product again is the same purchase.
+    /// next started. A second tap on the same product begins no second purchase.
     ///
     /// - Parameters:
     ///   - product: The product.

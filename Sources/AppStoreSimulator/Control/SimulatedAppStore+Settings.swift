@@ -60,8 +60,8 @@ extension SimulatedAppStore {
 
     // MARK: - Injected faults
 
-    /// Reads the injected faults from the database, and again until they no longer change: several callers can change
-    /// settings at once.
+    /// Applies the settings in the database. Repeats this until they no longer change, because several callers can
+    /// change settings at once.
     func followSettings() throws {
         func read() throws -> [String: JSONValue] { try database.read { try SimulatorDatabase($0).settings() } }
         var known = try read()
@@ -90,6 +90,6 @@ extension SimulatedAppStore {
         }
     }
 
-    /// A signal that is never raised.
+    /// A key of `signal` that is never raised.
     private static let delayed: Int64 = -2
 }

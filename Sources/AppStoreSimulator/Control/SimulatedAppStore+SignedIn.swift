@@ -35,7 +35,7 @@ extension SimulatedAppStore {
         signal.raise([account])
     }
 
-    /// Moves a device to another account. It gets that account's updates and storefront from now on.
+    /// Moves a device to another account. The device gets the updates and the storefront of that account from now on.
     ///
     /// - Parameters:
     ///   - device: The device.

@@ -4,9 +4,10 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// Changes to a subscription. Each function names it by a product of its group, and returns its latest transaction.
+/// Changes to a subscription. Each function finds the subscription by its current or next product, and returns its
+/// latest transaction.
 extension SimulatedAppStore {
-    /// Renews a subscription now instead of when it is due.
+    /// Renews a subscription now, before the renewal is due.
     ///
     /// - Parameters:
     ///   - product: The product.
@@ -24,7 +25,7 @@ extension SimulatedAppStore {
     ///
     /// - Parameters:
     ///   - product: The product.
-    ///   - plan: The product of the next period. `nil` means the present one.
+    ///   - plan: The product of the next period. `nil` means the present product.
     ///   - account: The account.
     /// - Returns: The latest transaction of the subscription.
     /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`; `otherGroup` for a plan of another group).
@@ -64,7 +65,7 @@ extension SimulatedAppStore {
         try await change(product, for: account) { StoreRules.setPaymentsFail(true, $1, at: $0.now) }
     }
 
-    /// Lets the payments of a subscription work again. A payment in billing retry is paid now.
+    /// Lets the payments of a subscription work again. An overdue payment is made now.
     ///
     /// - Parameters:
     ///   - product: The product.
@@ -107,8 +108,8 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Changes the account's running subscription of `product`, or the one that renews to it. Returns its latest
-    /// transaction.
+    /// Changes the account's running subscription of `product`, or the subscription that renews to `product`. Returns
+    /// its latest transaction.
     func change(
         _ product: ProductID, for name: AccountName,
         _ change: @escaping @Sendable (SimulatorEvent, SubscriptionState) throws -> SubscriptionRecord?
@@ -169,7 +170,8 @@ extension SimulatedAppStore {
     ) async throws -> StoreControlWire.PriceIncrease {
         let item = try item(product)
         guard item.subscription != nil else {
-            throw SimulatorError(.invalidValue, "\(product) is no subscription; only those have price increases.")
+            throw SimulatorError(
+                .invalidValue, "\(product) is not a subscription; only subscriptions have price increases.")
         }
         let amount = JSONNumber(text: price.price)?.decimal
         let increase = try await recordStoreEvent { db, now in
@@ -198,7 +200,8 @@ extension SimulatedAppStore {
         }.map { ($0.productID, $0.at, $0.price, $0.needsConsent) }
     }
 
-    /// Withdraws a product from sale, or sells it again. Its subscriptions end with their current periods.
+    /// Withdraws a product from sale, or sells it again. Subscriptions to a withdrawn product end with their current
+    /// periods.
     ///
     /// - Parameters:
     ///   - product: The product.

@@ -60,7 +60,7 @@ extension SimulatedAppStore {
                 throw SimulatorError(.alreadyRevoked, "The transaction \(id) is already revoked.")
             }
             try event.record(StoreRules.revoke(sale.transaction, sale.state, try revocation(sale)))
-            try event.db.grant(sale.transaction.id)
+            try event.db.closeRefundRequest(of: sale.transaction.id)
             for share in try event.shares(of: sale) {
                 try event.record([.update(StoreRules.update(of: share, .revoked))])
             }
@@ -121,7 +121,7 @@ extension SimulatedAppStore {
     public func declineRefund(of transaction: TransactionID) async throws -> StoreControlWire.Transaction {
         try await change(transaction) { event, sale in
             try Self.checkRefundable(sale)
-            guard try event.db.decline(sale.transaction.id, at: event.now) else {
+            guard try event.db.declineRefundRequest(of: sale.transaction.id, at: event.now) else {
                 throw SimulatorError(
                     .notNow, "No refund of \(transaction) waits for a decision; request one first.")
             }
@@ -208,7 +208,8 @@ extension SimulatorEvent {
         }
     }
 
-    /// The shares that family members have of a transaction now. A member's period has the purchase date of the owner's.
+    /// The shares that family members have of a transaction now. A member's period has
+    /// the same purchase date as the owner's period.
     func shares(of sale: Sale) throws -> [TransactionRecord] {
         let transaction = sale.transaction
         guard !transaction.isShared else { return [] }

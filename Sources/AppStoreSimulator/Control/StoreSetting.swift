@@ -23,7 +23,7 @@ public struct StoreSetting: Sendable, Hashable {
         case seconds
         /// An absolute http or https URL.
         case url
-        /// A string that is stored, listed and exported as its SHA-256 only.
+        /// A string that is stored, listed and exported only as its SHA-256.
         case secret
         /// The number of an error of the App Store Server API.
         case serverError
@@ -188,7 +188,7 @@ public struct StoreSetting: Sendable, Hashable {
         case .choice(let texts): "one of \(texts.joined(separator: ", "))"
         case .storefront: "a country's store such as USA or DEU"
         case .url: "an http or https URL, or off"
-        case .serverError: "off or the number of an error of Apple's such as 5000001"
+        case .serverError: "off, or the number of an error of the App Store Server API such as 5000001"
         case .seconds: "a number of seconds from 0 to \(Int(Self.longestLatency))"
         case .secret: "a string of 1 to 255 bytes without control characters, or off"
         }

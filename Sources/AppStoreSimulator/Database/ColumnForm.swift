@@ -9,7 +9,7 @@ import StoreModel
 /// A string without this form is refused before the commit. Otherwise the store would answer with names that its API
 /// does not allow, or would not open after a restart.
 struct ColumnForm: Sendable {
-    /// The words after "should have" in an error message about a string that `accepts` refuses.
+    /// The words after "should have" in the error message about a string that `accepts` refuses.
     let rule: String
     let accepts: @Sendable (String) -> Bool
 
@@ -60,7 +60,7 @@ struct ColumnForm: Sendable {
     }
     private static let kind = choice(
         [ProductType.consumable, .nonConsumable, .nonRenewingSubscription].map(\.rawValue))
-    /// The form of a condition's name: `gracePeriod`, or for example `withdrawn` and a product.
+    /// The form of a condition's name: a name such as `gracePeriod`, or a name and a product such as `withdrawn plus`.
     private static let condition = ColumnForm(
         rule: "a condition's name, followed by a product id if the condition is for one product"
     ) { text in
@@ -131,7 +131,7 @@ extension SimulatorDatabase {
                     guard let text: String = try row[name] as String?, !form.accepts(text) else { continue }
                     throw SQLError(
                         .unexpectedValue,
-                        "The simulator database has a string as \(name) of the table \(table) that should have \(form.rule)."
+                        "The column \(name) of the table \(table) in the simulator database should have \(form.rule)."
                     )
                 }
             }

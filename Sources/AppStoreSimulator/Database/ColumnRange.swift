@@ -2,9 +2,9 @@ import SQLStorage
 
 /// The valid ranges of the numbers in an imported state. Another number is refused before the commit.
 ///
-/// A store continues to count from the imported numbers, so the ranges that are checked when it reads a row are wider:
-/// `readable` and `instant`. They are narrow enough for these sums not to overflow: two instants, the number of a
-/// transaction and a count, a counter and 1.
+/// After an import the store counts on from the imported numbers. So rows that it reads later are checked against wider
+/// ranges: `readable` and `instant`. In these ranges no sum overflows: two instants, the number of a transaction and a
+/// count, or a counter and 1.
 enum ColumnRange {
     static let flag: ClosedRange<Int64> = 0...1
     static let counter: ClosedRange<Int64> = 0...(1 << 53)

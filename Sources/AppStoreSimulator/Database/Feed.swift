@@ -37,8 +37,8 @@ struct Feed: Sendable {
     /// Collects the updates after `start` and until `end`. Without a start, collects all unfinished transactions, and
     /// the updates that the device has not received.
     ///
-    /// Keeps the first `limit` items, and all others of the same instant as the last one. It computes few more than
-    /// `limit` transactions of each subscription, also for a long interval.
+    /// Keeps the first `limit` items, and all others of the same instant as the last one. Even for a long interval, it
+    /// computes only a few transactions more than `limit` for each subscription.
     init(_ db: SimulatorDatabase, for device: SimulatorDatabase.Device, after start: Date?, until end: Date, limit: Int)
         throws
     {

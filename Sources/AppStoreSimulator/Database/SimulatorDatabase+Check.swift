@@ -71,7 +71,9 @@ extension SimulatorDatabase {
         ]
         for (name, statement) in behind {
             guard try sql.first(statement) == nil else {
-                throw SQLError(.unexpectedValue, "The simulator database has more rows than its counter \(name) says.")
+                throw SQLError(
+                    .unexpectedValue,
+                    "The counter \(name) of the simulator database is lower than a number that was taken from it.")
             }
         }
     }

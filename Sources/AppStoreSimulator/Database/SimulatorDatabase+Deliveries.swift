@@ -100,7 +100,7 @@ extension SimulatorDatabase {
     /// another root.
     func forgetSignatures() throws { try sql.execute("UPDATE notification SET signed = NULL WHERE signed IS NOT NULL") }
 
-    /// Sends a notification again at the instant that `record` names, whatever the earlier results.
+    /// Sends a notification again at `record.due`, whatever the earlier results.
     func sendAgain(_ record: NotificationRecord) throws {
         try sql.execute("UPDATE notification SET due = ?2 WHERE id = ?1", [.integer(record.id), SQLValue(record.due)])
     }
@@ -110,7 +110,8 @@ extension SimulatorDatabase {
     /// The first notification to send by `now` in a lane that is not busy. A notification that was never sent is due at
     /// once, even if its instant is ahead of the clock.
     private func firstDue(by now: Date, outside busy: Set<Int64>) throws -> NotificationRecord? {
-        // The number of parameters is fixed, so that the statements stay prepared. Unused ones are -1, no lane.
+        // The number of parameters is fixed, so that the statements stay prepared. Unused ones are -1, which is no
+        // lane.
         let lanes = busy.sorted() + Array(repeating: -1, count: max(0, NotificationSender.maximumAttempts - busy.count))
         let isFree = "coalesce(original, 0) NOT IN (\(lanes.indices.map { "?\($0 + 1)" }.joined(separator: ", ")))"
         let values = lanes.map(SQLValue.integer)
@@ -128,7 +129,7 @@ extension SimulatorDatabase {
         return (new.due ?? now, new.id) < (old.due ?? now, old.id) ? new : old
     }
 
-    /// The next notification in the lane of one that was never sent; `nil` if the next one was already sent.
+    /// Returns the notification after `first` in the same lane; `nil` if one of the two was already sent.
     private func neighbourToSwap(with first: NotificationRecord) throws -> NotificationRecord? {
         guard first.attempts == 0, let account = first.account, let original = first.original else { return nil }
         let next = try sql.first(
@@ -160,7 +161,7 @@ extension SimulatorDatabase {
         DeliveryMark(lastNotification: try nextNotification() - 1, now: now)
     }
 
-    /// Whether a notification that was due at `mark` has not been attempted since. `+id` keeps SQLite from a search by
+    /// Whether a notification that was due at `mark` still waits or is being sent. `+id` keeps SQLite from a search by
     /// row number, which would read all sent notifications.
     func isUnderWay(_ mark: DeliveryMark) throws -> Bool {
         try sql.first(

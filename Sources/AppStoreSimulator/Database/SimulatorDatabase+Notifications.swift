@@ -34,7 +34,7 @@ extension SimulatorDatabase {
     /// Makes every running subscription due, after a change that affects all.
     func setAllDue() throws { try sql.execute("UPDATE watch SET due = 0 WHERE due > 0") }
 
-    /// The subscriptions that are due by `now`, at most `limit`, those that have waited longest first.
+    /// Returns at most `limit` subscriptions that are due by `now`, the longest overdue first.
     func watched(dueBy now: Date, limit: Int) throws -> [Int64] {
         try sql.query(
             "SELECT original FROM watch WHERE due <= ?1 ORDER BY due, original LIMIT ?2",
@@ -104,7 +104,7 @@ extension SimulatorDatabase {
             due: record.due?.wholeMilliseconds)
     }
 
-    /// Returns the account of an app transaction or a transaction. Throws `unknownTransaction`.
+    /// Returns the account of a transaction or an app transaction. Throws `unknownTransaction`.
     func existingAccount(ofAnyTransaction id: TransactionID) throws -> Account {
         if let account = try account(appTransactionID: id.rawValue) { return account }
         guard let number = id.number else {

@@ -52,7 +52,7 @@ extension SimulatorDatabase {
         ).map { try purchase($0, at: now) }.filter { $0.revocation == nil }
     }
 
-    /// The first transaction of an account for a product that is not revoked.
+    /// The account's first transaction of `product` that is not revoked.
     func owned(_ product: ProductID, by account: Int64, at now: Date) throws -> TransactionRecord? {
         try sql.query(
             "SELECT * FROM purchase WHERE account = ?1 AND product = ?2 ORDER BY id",

@@ -20,13 +20,13 @@ extension SimulatorDatabase {
             ])
     }
 
-    /// Closes the request for a transaction that is refunded.
-    func grant(_ transaction: Int64) throws {
+    /// Closes the request for a transaction that is refunded or revoked.
+    func closeRefundRequest(of transaction: Int64) throws {
         try sql.execute("DELETE FROM refund_request WHERE purchase = ?1", [.integer(transaction)])
     }
 
     /// Declines a request. Returns `false` if no request is open.
-    func decline(_ transaction: Int64, at now: Date) throws -> Bool {
+    func declineRefundRequest(of transaction: Int64, at now: Date) throws -> Bool {
         try sql.execute(
             "UPDATE refund_request SET declined_at = ?2 WHERE purchase = ?1 AND declined_at IS NULL",
             [.integer(transaction), .integer(now.microseconds)]) > 0

@@ -39,7 +39,8 @@ extension SimulatorDatabase {
         _ value: JSONValue?, in range: ClosedRange<Int64>, as name: String
     ) throws(SQLError) -> Int64 {
         guard let number = value?.intValue else {
-            throw SQLError(.unexpectedValue, "The simulator database has no number as \(name).")
+            throw SQLError(
+                .unexpectedValue, "The value of the condition \(name) in the simulator database should be a number.")
         }
         try ColumnRange.check(Int64(number), in: range, as: name)
         return Int64(number)
@@ -66,7 +67,7 @@ extension SimulatorDatabase {
             ], at: increase.at)
     }
 
-    /// Sets a condition, and checks every subscription again because it can affect its renewals.
+    /// Sets a condition, and makes every watched subscription due, because the condition can affect its renewals.
     private func set(_ name: String, _ value: JSONValue, at now: Date) throws {
         try sql.execute(
             "INSERT OR REPLACE INTO condition (at, name, value) VALUES (?1, ?2, ?3)",

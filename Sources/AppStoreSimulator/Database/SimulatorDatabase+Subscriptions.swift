@@ -34,7 +34,7 @@ extension SimulatorDatabase {
         for (place, run) in record.runs.enumerated() { try save(run, at: place, of: record.originalID) }
     }
 
-    /// Saves a run. An event changes an existing run only in its number of periods, its upgrade and its end.
+    /// Saves a run. Of an existing run, an event changes only the number of periods, the upgrade and the end.
     private func save(_ run: Run, at place: Int, of original: Int64) throws {
         try sql.execute(
             """

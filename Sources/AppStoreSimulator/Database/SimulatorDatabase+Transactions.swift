@@ -66,8 +66,8 @@ extension SimulatorDatabase {
         let name = try self.account(account)?.name.rawValue ?? ""
         return SimulatorError(
             .tooManyTransactions,
-            "The account \(name) has \(count) \(what), and one answer holds at most \(limit); ask the App Store Server "
-                + "API for the history, which it gives page by page, or begin anew and move the clock less.")
+            "The account \(name) has \(count) \(what), and one answer holds at most \(limit); read the history page by "
+                + "page from the App Store Server API, or start with a new data folder and advance the clock less.")
     }
 
     /// The transactions that give an account access: the current period of each subscription, and owned purchases.

@@ -7,10 +7,10 @@ import StoreModel
 /// others. A member's own subscription continues beside a share of the same group. A product that is bought once is
 /// shared only with members who do not have it.
 extension SimulatorEvent {
-    /// Updates the shares of the families concerned.
+    /// Updates the shares of the families that the event concerns.
     ///
-    /// When a plan begins that is not shareable, also by a renewal, the shares end. A shareable plan that begins by a
-    /// renewal is shared from the family's next event on.
+    /// The shares end when a plan begins that is not shareable, even if it begins with a renewal. A shareable plan that
+    /// begins with a renewal is shared from the family's next event.
     mutating func settleShares() throws {
         guard accounts.count > 1 else { return }
         for family in Set(try accounts.compactMap { try db.account($0.id)?.family }).sorted() {
@@ -68,7 +68,8 @@ extension SimulatorEvent {
         try record([.purchase(shared, share: share), reported(.purchased, shared.id, shared.productID, other)])
     }
 
-    /// Ends the shares of `leavers` in purchases of the others, and those of the others in purchases of `leavers`.
+    /// Ends the shares that `leavers` have in purchases of the others, and the shares that the others have in purchases
+    /// of `leavers`.
     mutating func endShares(of leavers: Set<Int64>) throws {
         for account in accounts {
             for record in try db.subscriptions(of: account.id) where isOpen(record) {
@@ -90,7 +91,7 @@ extension SimulatorEvent {
         record.share.map { $0.until.map { $0 > now } ?? true } ?? false
     }
 
-    /// Lets a share end at `end`. Reports a revocation to a member who loses access now.
+    /// Sets the end of a share. Reports a revocation to a member who loses access now.
     private mutating func close(_ share: SubscriptionRecord, at end: Date?) throws {
         let state = state(of: share)
         var ended = share

@@ -50,8 +50,8 @@ struct SimulatorEvent {
             state: try item?.subscription.flatMap { try state(of: product, in: $0.groupID, account) })
     }
 
-    /// Returns the account's own subscription in a group. If that one is not running, and the family shares an active
-    /// subscription of `product`, returns the shared one.
+    /// Returns the account's own subscription in a group. If that subscription is not running, and the family shares an
+    /// active subscription of `product`, returns the shared subscription.
     private func state(of product: ProductID, in group: String, _ account: Int64) throws -> SubscriptionState? {
         let own = try db.subscription(in: group, of: account).map(state)
         if own?.isActive == true || own?.status == .billingRetry { return own }
@@ -65,14 +65,14 @@ struct SimulatorEvent {
         return outcome.decision
     }
 
-    /// Refuses an order before the store's rules see it, and reports the failure to the device.
+    /// Refuses an order without applying the store's rules, and reports the failure to the device.
     mutating func refuse(_ order: Order, _ failure: StoreFailure) throws {
         var update = StoreRules.update(order, .failed)
         update.failure = failure
         try record([.update(update)])
     }
 
-    /// Holds an order for `reason`. An order that would be refused, or costs nothing, does not wait.
+    /// Holds an order for `reason`. An order does not wait if it would be refused, or if the product is already owned.
     mutating func hold(_ order: Order, for reason: HeldOrder.Reason) throws -> StoreRules.Decision {
         let existing = try existing(for: order.productID, of: order.accountID)
         let outcome = rules.hold(order, for: reason, existing, at: now)
@@ -89,7 +89,7 @@ struct SimulatorEvent {
 
     mutating func decline(_ held: HeldOrder) throws { try record(rules.decline(held)) }
 
-    /// Returns why an order cannot be accepted; `nil` if it can.
+    /// Returns the reason why an order cannot be accepted; `nil` if it can.
     func refusal(of order: Order) -> StoreFailure? { rules.refusal(of: order) }
 
     mutating func record(_ changes: [StoreChange]) throws {

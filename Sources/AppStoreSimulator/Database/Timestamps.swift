@@ -52,7 +52,7 @@ final class Timestamps: Sendable {
         }
     }
 
-    /// Notes that everything about `account` up to `instant` was reported to the app's server, within a write.
+    /// Records, within a write, that everything about `account` up to `instant` was reported to the app's server.
     func reported(_ account: Int64, until instant: Date) {
         state.withLock { $0.remember(account, instant) }
     }
@@ -98,8 +98,9 @@ final class Timestamps: Sendable {
 
     /// Returns the millisecond that is written into a document signed at an instant.
     ///
-    /// Documents of one millisecond keep their order: each microsecond adds a millisecond. The last ten subtract up to
-    /// nine, so that a report just before an event is signed with an earlier millisecond than the event.
+    /// Documents of one millisecond keep their order: each microsecond adds a millisecond. The last ten microseconds
+    /// subtract up to nine milliseconds instead, so that a report just before an event is signed with an earlier
+    /// millisecond than the event.
     static func signed(_ instant: Date) -> Int64 {
         let (whole, part) = instant.microseconds.quotientAndRemainder(dividingBy: 1000)
         return whole + (part >= 990 ? part - 999 : part)
@@ -109,7 +110,8 @@ final class Timestamps: Sendable {
     private static func raise(_ instant: Date, to millisecond: Int64) -> Date {
         let missing = millisecond - signed(instant)
         let raised = instant.microseconds + max(0, missing)
-        // Events use the first 900 microseconds. A later one moves to the start of the millisecond it is signed with.
+        // Events use the first 900 microseconds of a millisecond. A later event moves to the start of its signed
+        // millisecond.
         return raised % 1000 < 900 && missing < 900
             ? Date(microseconds: raised) : Date(microseconds: max(millisecond, signed(instant)) * 1000)
     }

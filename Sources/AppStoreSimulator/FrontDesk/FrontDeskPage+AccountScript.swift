@@ -1,7 +1,7 @@
 extension FrontDeskPage {
     /// The script of the accounts, their devices, and their families.
     static let accountScript: StaticString = #"""
-        const accountAt = (name, ...parts) => path("accounts", name, ...parts);
+        const accountPath = (name, ...parts) => path("accounts", name, ...parts);
         const chosen = () => state.accounts.find((account) => account.name === state.account);
         const onOff = (isOn) => isOn ? "on" : "off";
 
@@ -22,9 +22,9 @@ extension FrontDeskPage {
         ];
         const toggle = (account, [member, option, label]) => {
           const id = "toggle-" + member, isOn = account[member] === true;
-          const plan = { call: ["PATCH", accountAt(account.name), { [member]: !isOn }], command: command("account set", [account.name], [option, onOff(!isOn)]),
+          const plan = { call: ["PATCH", accountPath(account.name), { [member]: !isOn }], command: command("account set", [account.name], [option, onOff(!isOn)]),
             done: label + " is " + onOff(!isOn) + " for " + account.name + "." };
-          // The box shows the store's value, also when the store refuses the change.
+          // The box shows the store's value, even if the store refuses the change.
           const box = make("input", { type: "checkbox", id, checked: isOn, "data-key": id, title: plan.command, change: async () => {
             if (await perform(plan) !== true) box.checked = isOn;
           } });
@@ -33,7 +33,7 @@ extension FrontDeskPage {
         const changeStorefront = (account) => ({
           label: "Change storefront", title: "Change the storefront of " + account.name,
           fields: [{ name: "storefront", label: "Storefront", value: account.storefront, required: true, pattern: "[A-Z]{3}", maxlength: 3, hint: "Three capital letters, such as USA or DEU" }],
-          plan: ({ storefront = account.storefront }) => ({ call: ["PATCH", accountAt(account.name), { storefront }],
+          plan: ({ storefront = account.storefront }) => ({ call: ["PATCH", accountPath(account.name), { storefront }],
             command: command("account set", [account.name], ["--storefront", storefront]), done: account.name + " is in the storefront " + storefront + "." }),
         });
         const signIn = (account) => ({
@@ -42,14 +42,14 @@ extension FrontDeskPage {
             done: (device) => "The device " + device.deviceID + " is signed in to " + account.name + "." }),
         });
         const switchDevice = (device) => ({
-          label: "Switch account", title: "Sign in the device " + device.deviceID + " to another account", go: "Switch account",
+          label: "Switch account", title: "Sign in the device " + device.deviceID + " to another account", submitLabel: "Switch account",
           fields: [{ name: "account", label: "Account", options: state.accounts.filter((account) => account.name !== device.account).map((account) => [account.name, account.name]) }],
           plan: ({ account = "" }) => ({ call: ["PUT", path("devices", device.deviceID, "account"), { account }],
             command: command("device switch", [device.deviceID, account]), done: "The device " + device.deviceID + " is signed in to " + account + "." }),
         });
         const signOut = (device) => ({
           label: "Sign out", title: "Sign out the device " + device.deviceID + "?", isRisky: true,
-          warning: "The app on this device then gets no updates. Its identifier cannot be used again.",
+          warning: "The app on this device then gets no updates. The identifier of the device cannot be used again.",
           plan: () => ({ call: ["DELETE", path("devices", device.deviceID)], command: command("device sign-out", [device.deviceID]),
             done: "The device " + device.deviceID + " is signed out." }),
         });
@@ -86,7 +86,7 @@ extension FrontDeskPage {
 
     static let familyScript: StaticString = #"""
         const join = (family) => ({
-          label: "Add a member", title: "Add a member to the family " + family.name, go: "Add",
+          label: "Add a member", title: "Add a member to the family " + family.name, submitLabel: "Add",
           fields: [{ name: "account", label: "Account", options: state.accounts.filter((account) => !account.family).map((account) => [account.name, account.name]) }],
           plan: ({ account = "" }) => ({ call: ["POST", path("families", family.name, "members"), { account }], command: command("family join", [family.name, account]),
             done: account + " belongs to the family " + family.name + "." }),
@@ -95,7 +95,7 @@ extension FrontDeskPage {
           const isOrganizer = member === family.organizer;
           return {
             label: "Remove", title: isOrganizer ? "Remove the organizer " + member + " and end the family?" : "Remove " + member + " from the family?", isRisky: true,
-            go: isOrganizer ? "End the family" : "Remove",
+            submitLabel: isOrganizer ? "End the family" : "Remove",
             warning: isOrganizer ? "The family ends, and every member loses what others shared." : member + " loses what the family shared, and the family loses what " + member + " shared.",
             plan: () => ({ call: ["DELETE", path("families", family.name, "members", member)], command: command("family leave", [family.name, member]),
               done: isOrganizer ? "The family " + family.name + " has ended." : member + " has left the family " + family.name + "." }),

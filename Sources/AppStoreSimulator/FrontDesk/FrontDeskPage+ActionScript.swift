@@ -1,7 +1,7 @@
 extension FrontDeskPage {
     /// The actions: each sends one request and shows its command, its result, or the problem and what to do.
     ///
-    /// An action is `{ label, key, plan, title, warning, fields, go, isRisky, tone }`. `plan(values)` returns
+    /// An action is `{ label, key, plan, title, warning, fields, submitLabel, isRisky, tone }`. `plan(values)` returns
     /// `{ call: [method, path, body], command, done }`. An action with a warning or with fields opens the dialog first.
     static let actionScript: StaticString = #"""
         const commands = [];
@@ -23,11 +23,11 @@ extension FrontDeskPage {
 
         const explain = (problem) => [problem.message, adviceFor(problem)].filter(Boolean).join(" ");
 
-        // Returns whether the store did it.
+        // Sends the request of an action. Returns true, or the problem if it failed.
         const perform = async (plan) => {
           document.body.classList.add("busy");
           try {
-            const answer = await ask(...plan.call);
+            const answer = await request(...plan.call);
             report(typeof plan.done === "function" ? plan.done(answer) : plan.done, plan.command);
             if (plan.after) plan.after(answer);
             await live.refresh();
@@ -45,7 +45,7 @@ extension FrontDeskPage {
           if (action.fields || action.warning) sheet.open(action);
           else perform(action.plan({}));
         };
-        // The accessible name begins with the visible label and adds what it is about.
+        // The accessible name is the visible label, followed by the object of the action.
         const button = (action, about = "") => make("button", {
           type: "button", class: action.tone, "data-key": action.key || action.label + " " + about,
           "aria-label": about ? action.label + " " + about : undefined, "aria-haspopup": action.fields || action.warning ? "dialog" : undefined,
@@ -61,7 +61,7 @@ extension FrontDeskPage {
             this.opener = document.activeElement.dataset.key;
             $("sheet-title").textContent = action.title || action.label;
             $("sheet-warning").textContent = action.warning || "";
-            $("sheet-go").textContent = action.go || action.label;
+            $("sheet-go").textContent = action.submitLabel || action.label;
             $("sheet-go").className = action.isRisky ? "risky" : "main";
             $("sheet-fault").textContent = "";
             fill($("sheet-fields"), (action.fields || []).map((field) => this.field(field)));
@@ -120,8 +120,8 @@ extension FrontDeskPage {
           try { return decoded(jws.split(".")[1]); } catch { return {}; }
         };
 
-        // Dates are milliseconds in a payload; each line with one has the date behind it. Certificates and signed texts
-        // are shortened; the copied text has them in full.
+        // Dates are milliseconds in a payload, so the date in words follows at the end of the line. Certificates and
+        // signed texts are shortened; the copied text has them in full.
         const shortened = (name, member) => typeof member === "string" && member.length > 200
           ? member.slice(0, 40) + "… (" + member.length.toLocaleString("en") + " characters)" : member;
         const lines = (value) => JSON.stringify(value, shortened, 2).split("\n").map((line) => {
@@ -131,7 +131,7 @@ extension FrontDeskPage {
         const code = (title, part, value) => make("div", {}, make("p", { class: "caption" }, part),
           make("pre", { class: "code", tabindex: "0", role: "region", "aria-label": part + " of " + title }, lines(value)));
 
-        // Shows the JWS that a payload contains below it.
+        // Shows a JWS, and below it each JWS that its payload contains.
         const jwsView = (title, jws) => {
           if (!jws) return null;
           let header, payload;

@@ -24,14 +24,14 @@ extension FrontDeskPage {
           return element;
         };
 
-        // Signed texts differ in each answer, though they say the same.
-        const signature = (value) => JSON.stringify(value, (name, member) => name.startsWith("signed") ? undefined : member);
+        // Leaves signed texts out, because they differ in each answer even if nothing has changed.
+        const fingerprint = (value) => JSON.stringify(value, (name, member) => name.startsWith("signed") ? undefined : member);
 
         // Draws a part again only if its values changed, and keeps the focus on the same control.
         const drawn = new Map();
         const withKey = (key) => Array.from(document.querySelectorAll("[data-key]")).find((element) => element.dataset.key === key);
         const draw = (box, values, content) => {
-          const now = signature(values);
+          const now = fingerprint(values);
           if (drawn.get(box) === now) return;
           drawn.set(box, now);
           const key = box.contains(document.activeElement) ? document.activeElement.dataset.key : undefined;
@@ -48,7 +48,7 @@ extension FrontDeskPage {
         class Problem extends Error {
           constructor(detail, code) { super(detail); this.code = code; }
         }
-        const ask = async (method, path, body, signal) => {
+        const request = async (method, path, body, signal) => {
           const options = { method, signal };
           if (body !== undefined) Object.assign(options, { headers: { "Content-Type": "application/json" }, body: typeof body === "string" ? body : JSON.stringify(body) });
           const answer = await fetch(path, options).catch(() => { throw new Problem("The simulator does not answer.", "noAnswer"); });
@@ -77,7 +77,7 @@ extension FrontDeskPage {
           invalidProduct: "Choose a product of the catalogue that is still sold.",
           notAllowed: "Allow payments for the account.", productUnavailable: "The product was withdrawn. souk store product offer sells it again.",
           invalidQuantity: "Choose a quantity from 1 to 10. Only consumables and non-renewing subscriptions have one.",
-          invalidOffer: "Choose an offer of this product.", invalidCode: "Use the identifier of a code offer of the catalogue.",
+          invalidOffer: "Choose an offer of this product.", invalidCode: "Use the identifier of an offer in the catalogue that a code redeems.",
           ineligibleForOffer: "Choose an account that the offer is for, such as one without a subscription of the group.",
         };
         const adviceFor = (problem) => {
@@ -88,13 +88,13 @@ extension FrontDeskPage {
         // Commands
 
         const quoted = (word) => /^[A-Za-z0-9_@%+=:,.\/-]+$/.test(word) ? word : "'" + word.replaceAll("'", "'\\''") + "'";
-        // The words of the action, its operands, and its options with their values.
+        // Returns a command from the words of the action, its operands, and its options with their values.
         const command = (words, operands = [], options = []) => {
           const rest = [...options, "--url", location.origin].map(quoted), values = operands.map((value) => quoted(String(value)));
           const isOption = operands.some((value) => String(value).startsWith("-"));
           return ["souk", "store", ...words.split(" "), ...(isOption ? [...rest, "--", ...values] : [...values, ...rest])].join(" ");
         };
-        // For the calls without a souk store command.
+        // Returns a curl command for a request that no souk store command sends.
         const curl = (method, address, body) => "curl -X " + method + " -H 'Content-Type: application/json' -d "
           + quoted(JSON.stringify(body)) + " " + quoted(location.origin + address);
 
@@ -106,16 +106,16 @@ extension FrontDeskPage {
         const timeFormat = new Intl.DateTimeFormat("en-GB", { ...utc, hour: "2-digit", minute: "2-digit" });
         const day = (date) => dayFormat.format(new Date(date));
         const instant = (date) => day(date) + ", " + timeFormat.format(new Date(date));
-        const when = (date) => make("time", { datetime: new Date(date).toISOString(), title: new Date(date).toISOString() }, instant(date));
+        const timeElement = (date) => make("time", { datetime: new Date(date).toISOString(), title: new Date(date).toISOString() }, instant(date));
         const money = (amount, currency) => {
           try { return new Intl.NumberFormat("en", { style: "currency", currency }).format(amount); } catch { return amount + " " + currency; }
         };
-        // Returns an ISO 8601 period, so many times, in words: P1M is 1 month.
+        // Returns a number of ISO 8601 periods in words: one P1M is 1 month.
         const periodText = (iso, times = 1) => {
           const found = /^PT?(\d+)([DWMYHS])$/.exec(iso || ""), names = { D: "day", W: "week", M: "month", Y: "year", H: "hour", S: "second" };
           return found ? plural(Number(found[1]) * times, names[found[2]]) : iso;
         };
-        const until = (milliseconds) => {
+        const remainingText = (milliseconds) => {
           const steps = [["day", 86400000], ["hour", 3600000], ["minute", 60000], ["second", 1000]];
           const [name, size] = steps.find(([, size]) => milliseconds >= size) || steps[3];
           return "in " + plural(Math.max(1, Math.round(milliseconds / size)), name);

@@ -8,7 +8,7 @@ extension FrontDeskPage {
         const rates = Array.from($("rate").options, (option) => ({ name: option.value, factor: Number(option.dataset.factor) }));
         let lastRate = "real";
 
-        // The next date that the store names for the chosen account: [date, text].
+        // Returns the next date of the chosen account, and what happens then: [date, text].
         const nextDate = () => {
           const dates = [...state.subscriptions.map(nextOf), ...state.notifications.filter((notification) => notification.due).map((notification) => [notification.due, "a notification is sent again"])];
           const now = virtualNow();
@@ -25,7 +25,7 @@ extension FrontDeskPage {
           $("pause").textContent = rate === 0 ? "Run" : "Pause";
           $("pause").title = command("clock rate", [rate === 0 ? lastRate : "frozen"]);
           $("to-next").hidden = !next;
-          $("next").textContent = next ? "Next: " + next[1] + " on " + instant(next[0]) + ", " + until(Date.parse(next[0]) - now) + "." : "";
+          $("next").textContent = next ? "Next: " + next[1] + " on " + instant(next[0]) + ", " + remainingText(Date.parse(next[0]) - now) + "." : "";
           if (next) $("to-next").title = command("advance", [next[0]]);
           const known = rates.find((named) => named.factor === rate);
           if (!known) return;
@@ -50,11 +50,11 @@ extension FrontDeskPage {
 
     /// Live updates, the views and the navigation between them.
     ///
-    /// A long poll of the clock waits for jumps. Other changes come with a read every few seconds while the page is
-    /// visible, more seldom while nothing changes, and never more often than a twentieth of the time allows.
+    /// A long poll of the clock waits for jumps. While the page is visible, it reads other changes every few seconds,
+    /// and less often while nothing changes. It spends at most about a twentieth of the time on reading.
     static let liveScript: StaticString = #"""
         const live = {
-          running: null, poll: null, isStale: false, timer: 0, calm: 0, last: "",
+          running: null, poll: null, isStale: false, timer: 0, unchangedReads: 0, last: "",
 
           // Reads everything that the page shows and draws what changed. Calls during a read lead to one more read.
           refresh() {
@@ -69,7 +69,7 @@ extension FrontDeskPage {
             const begin = performance.now();
             clearTimeout(this.timer);
             try {
-              const [{ accounts }, { families }, { settings }] = await Promise.all([ask("GET", path("accounts")), ask("GET", path("families")), ask("GET", path("settings"))]);
+              const [{ accounts }, { families }, { settings }] = await Promise.all([request("GET", path("accounts")), request("GET", path("families")), request("GET", path("settings"))]);
               Object.assign(state, { accounts, families, settings: Object.fromEntries(settings.map(({ name, value }) => [name, value])) });
               if (state.account === null && accounts.length > 0) state.account = accounts[0].name;
               await Promise.all([this.readAccount(), readNotifications()]);
@@ -77,23 +77,23 @@ extension FrontDeskPage {
               $("connection").textContent = "";
             } catch (problem) {
               if (!(problem instanceof Problem)) throw problem;
-              // A change elsewhere can remove what is being read. The next read has the new state.
+              // Another client can remove an account while the page reads it. The next read has the new state.
               $("connection").textContent = problem.code === "noAnswer" ? "Not connected" : problem.message;
             }
             this.draw();
-            const now = signature([state.accounts, state.transactions, state.subscriptions, state.orders, state.notifications, state.settings]);
-            this.calm = now === this.last ? this.calm + 1 : 0;
+            const now = fingerprint([state.accounts, state.transactions, state.subscriptions, state.orders, state.notifications, state.settings]);
+            this.unchangedReads = now === this.last ? this.unchangedReads + 1 : 0;
             this.last = now;
-            this.plan(performance.now() - begin);
+            this.schedule(performance.now() - begin);
           },
 
           async readAccount() {
             const account = chosen();
             if (!account) { Object.assign(state, { devices: [], transactions: [], subscriptions: [], orders: [], products: [] }); return; }
-            const { name } = account, orders = path("orders") + "?" + new URLSearchParams({ account: name });
-            const shelf = path("products") + "?" + new URLSearchParams({ storefront: account.storefront });
+            const { name } = account, ordersPath = path("orders") + "?" + new URLSearchParams({ account: name });
+            const productsPath = path("products") + "?" + new URLSearchParams({ storefront: account.storefront });
             const [{ devices }, { transactions }, { subscriptions }, { orders: waiting }, { products }] = await Promise.all([
-              ask("GET", accountAt(name, "devices")), ask("GET", accountAt(name, "transactions")), ask("GET", accountAt(name, "subscriptions")), ask("GET", orders), ask("GET", shelf)]);
+              request("GET", accountPath(name, "devices")), request("GET", accountPath(name, "transactions")), request("GET", accountPath(name, "subscriptions")), request("GET", ordersPath), request("GET", productsPath)]);
             if (state.account !== name) { this.isStale = true; return; }
             Object.assign(state, { devices, subscriptions, orders: waiting, products, transactions: transactions.map((sale) => ({ ...sale, claims: claims(sale.signedTransaction) })) });
           },
@@ -108,9 +108,9 @@ extension FrontDeskPage {
             if (chosen()) { drawAccount(); drawOrders(); drawProducts(); drawSubscriptions(); drawTransactions(); }
           },
 
-          plan(spent) {
+          schedule(spent) {
             if (document.hidden) return;
-            let wait = Math.max(this.calm > 5 ? 10000 : 3000, 20 * spent);
+            let wait = Math.max(this.unchangedReads > 5 ? 10000 : 3000, 20 * spent);
             const next = nextDate();
             if (next && state.clock && state.clock.rate > 0) {
               const due = (Date.parse(next[0]) - virtualNow()) / state.clock.rate + 200;
@@ -128,12 +128,12 @@ extension FrontDeskPage {
               this.poll = new AbortController();
               try {
                 const query = state.clock ? "?" + new URLSearchParams({ after: state.clock.revision, wait: 30 }) : "";
-                const clock = await ask("GET", path("clock") + query, undefined, this.poll.signal), isNews = !state.clock || clock.revision !== state.clock.revision;
+                const clock = await request("GET", path("clock") + query, undefined, this.poll.signal), isChanged = !state.clock || clock.revision !== state.clock.revision;
                 takeClock(clock);
                 // The state may have been replaced, and with it the notifications.
-                if (isNews) { forgetNotifications(); await this.refresh(); }
-                // A store that stops answers at once.
-                if (isNews || performance.now() - begin > 1000) { pause = 1000; continue; }
+                if (isChanged) { forgetNotifications(); await this.refresh(); }
+                // A store that is shutting down answers the long poll at once, so the loop pauses after a fast answer.
+                if (isChanged || performance.now() - begin > 1000) { pause = 1000; continue; }
               } catch (problem) {
                 if (!(problem instanceof Problem)) throw problem;
                 if (this.poll.signal.aborted) continue;
@@ -165,11 +165,11 @@ extension FrontDeskPage {
         addEventListener("hashchange", route);
         addEventListener("resize", () => { if (chosen()) drawSubscriptions(); });
         document.addEventListener("visibilitychange", () => {
-          live.calm = 0;
+          live.unchangedReads = 0;
           if (!document.hidden) live.refresh();
           else if (live.poll) live.poll.abort();
         });
-        document.addEventListener("pointerdown", () => { live.calm = 0; });
+        document.addEventListener("pointerdown", () => { live.unchangedReads = 0; });
         route();
         live.follow();
         """#

@@ -6,7 +6,7 @@ extension FrontDeskPage {
         const reader = { account: "", type: "", limit: notificationLimit, isComplete: true, generation: 0 };
         const forgetNotifications = () => { reader.generation += 1; state.notifications = []; };
 
-        // Reads new notifications, and again those that are not delivered yet.
+        // Reads new notifications, and rereads from the first notification that is not delivered yet.
         const readNotifications = async () => {
           const { account, type, generation } = reader;
           const open = state.notifications.find((notification) => notification.due || notification.attempts.some((attempt) => !attempt.result));
@@ -19,7 +19,7 @@ extension FrontDeskPage {
             const query = new URLSearchParams({ after, limit: Math.min(1000, room) });
             if (account) query.set("account", account);
             if (type) query.set("type", type);
-            const { notifications } = await ask("GET", path("notifications") + "?" + query);
+            const { notifications } = await request("GET", path("notifications") + "?" + query);
             kept.push(...notifications);
             if (notifications.length < Math.min(1000, room)) { reader.isComplete = true; break; }
             after = notifications[notifications.length - 1].number;
@@ -54,13 +54,13 @@ extension FrontDeskPage {
               const { uuid, attempts } = notification, last = attempts[attempts.length - 1];
               const row = make("tr", {}, make("th", { scope: "row" }, make("code", { class: "name" }, notification.type), notification.subtype && make("code", { class: "soft" }, notification.subtype),
                 make("span", { class: "narrow soft" }, [instant(notification.at), notification.account].filter(Boolean).join(", "))),
-                make("td", { class: "wide" }, when(notification.at)), make("td", { class: "wide" }, notification.account || "–"),
+                make("td", { class: "wide" }, timeElement(notification.at)), make("td", { class: "wide" }, notification.account || "–"),
                 make("td", {}, last ? pill(resultText(last), resultTone(last)) : pill("not sent"), make("span", { class: "soft below" }, plural(attempts.length, "attempt"))),
                 make("td", { class: "end" }, fold(uuid, "notification " + notification.type + " " + uuid, drawNotifications)));
               if (!opened.has(uuid)) return [row];
               return [row, make("tr", { class: "more" }, make("td", { colspan: 5 }, make("div", { class: "line" }, button(resend(notification), uuid), make("code", {}, uuid)),
-                attempts.length > 0 && make("ol", { class: "attempts", "aria-label": "Attempts" }, attempts.map((attempt) => make("li", {}, when(attempt.at), " ", pill(resultText(attempt), resultTone(attempt))))),
-                notification.due && make("p", { class: "soft" }, "It is sent next on ", when(notification.due), "."),
+                attempts.length > 0 && make("ol", { class: "attempts", "aria-label": "Attempts" }, attempts.map((attempt) => make("li", {}, timeElement(attempt.at), " ", pill(resultText(attempt), resultTone(attempt))))),
+                notification.due && make("p", { class: "soft" }, "It is sent next on ", timeElement(notification.due), "."),
                 notification.signedPayload ? jwsView("Signed payload " + uuid, notification.signedPayload) : make("p", { class: "soft" }, "It is signed when it is sent first.")))];
             });
             return [table("Notifications, newest first", [["Type"], ["Time", "wide"], ["Account", "wide"], ["Delivery"], [make("span", { class: "hidden-label" }, "Details"), "end"]], rows),
@@ -86,7 +86,7 @@ extension FrontDeskPage {
         const settingForms = Array.from(document.querySelectorAll("[data-setting]"));
         const controlOf = (form) => form.querySelector("select, input");
 
-        // Leaves a control that the reader is changing as it is.
+        // A control that the user is changing keeps its value.
         const drawSettings = () => settingForms.forEach((form) => {
           const value = state.settings[form.dataset.setting], control = controlOf(form), text = value === undefined ? "" : String(value);
           if (form.dataset.value === text) return;

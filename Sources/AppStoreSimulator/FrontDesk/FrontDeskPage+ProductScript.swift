@@ -7,7 +7,7 @@ extension FrontDeskPage {
         const kindOf = (product) => kinds[product.kind] || product.kind;
         const priceOf = (price) => price ? money(Number(price.amount), price.currency) : "";
 
-        // An offer may last several periods.
+        // An offer can last several periods.
         const offerText = (offer) => {
           const time = periodText(offer.period, offer.periodCount);
           if (offer.paymentMode === "FREE_TRIAL") return time + " free";
@@ -34,7 +34,7 @@ extension FrontDeskPage {
               if (offerID) { Object.assign(body, { offerID, offerKind }); options.push("--offer", offerID, "--offer-kind", offerKind); }
               if (token) { body.appAccountToken = token; options.push("--app-account-token", token); }
               if (asks) { body.simulatesAskToBuy = true; options.push("--simulate-ask-to-buy"); }
-              return { call: ["POST", accountAt(account, "buy"), body], command: command("buy", [account, product.id], options), done: sold };
+              return { call: ["POST", accountPath(account, "buy"), body], command: command("buy", [account, product.id], options), done: sold };
             },
           };
         };
@@ -44,7 +44,7 @@ extension FrontDeskPage {
         })[transaction.state] || "Sold " + transaction.productID + " with the transaction " + transaction.transactionID + ".";
 
         const increasePrice = (product) => ({
-          label: "Increase price", title: "Increase the price of " + (product.displayName || product.id) + "?", isRisky: true, go: "Increase price",
+          label: "Increase price", title: "Increase the price of " + (product.displayName || product.id) + "?", isRisky: true, submitLabel: "Increase price",
           warning: "The price rises for all subscribers from their next renewal on, and cannot be lowered again. Now it is " + product.displayPrice + ".",
           fields: [
             { name: "price", label: "New price in the currency of the catalogue", required: true, pattern: "(0|[1-9][0-9]{0,5})(\\.[0-9]{1,3})?", inputmode: "decimal", hint: "A number such as 5.99" },
@@ -75,7 +75,7 @@ extension FrontDeskPage {
         $("redeem").addEventListener("submit", async (event) => {
           event.preventDefault();
           const account = state.account, code = $("code").value.trim(), productID = $("code-product").value;
-          const isDone = await perform({ call: ["POST", accountAt(account, "redeem"), productID ? { code, productID } : { code }],
+          const isDone = await perform({ call: ["POST", accountPath(account, "redeem"), productID ? { code, productID } : { code }],
             command: command("redeem", [account, code], productID ? ["--product", productID] : []), done: sold });
           if (isDone === true) event.target.reset();
         });

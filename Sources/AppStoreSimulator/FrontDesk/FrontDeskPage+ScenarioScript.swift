@@ -30,7 +30,7 @@ extension FrontDeskPage {
           const fault = (text) => { fill($("scenario-report"), []); report(text, line, true); };
           if (file.size > largestScenario) { fault("The file is larger than " + largestScenario.toLocaleString("en") + " bytes, the most that a scenario can have."); return; }
           const result = await perform({ call: ["POST", path("scenarios", "run"), await file.text()], command: line, after: drawReport,
-            done: (found) => found.ok ? "All steps had the expected results." : "The scenario differs from what it expects." });
+            done: (found) => found.ok ? "All steps had the expected results." : "Some results differ from those that the scenario expects." });
           if (result instanceof Problem) fill($("scenario-report"), []);
         });
 

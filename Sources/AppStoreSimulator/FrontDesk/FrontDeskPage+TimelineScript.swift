@@ -1,5 +1,5 @@
 extension FrontDeskPage {
-    /// The script of the timeline: the parts of each subscription, drawn to scale, and the same as a table.
+    /// The script of the timeline, which shows the parts of each subscription to scale and as a table.
     static let timelineScript: StaticString = #"""
         // The most periods of a subscription that the timeline shows.
         const periodLimit = 36;
@@ -31,7 +31,7 @@ extension FrontDeskPage {
           return parts;
         };
 
-        // The instants of an axis: at most so many, at days, weeks, months or years.
+        // Returns about `limit` instants of an axis at most, at the starts of days, weeks, months or years.
         const ticks = (from, to, limit) => {
           const dayLength = 86400000, span = to - from;
           const months = [1, 2, 3, 6, 12, 24, 60, 120, 600].find((step) => span / (30.4 * dayLength * step) <= limit) || 1200;
@@ -78,20 +78,20 @@ extension FrontDeskPage {
             make("line", { class: "now", x1: x(now), x2: x(now), y1: 0, y2: bottom }),
             make("text", { class: "now", x: x(now), y: bottom + 34, "text-anchor": anchor(now) }, "now"));
           const cells = rows.flatMap(([subscription, parts]) => parts.map((part) => make("tr", {}, make("th", { scope: "row" }, nameOf(part.product)),
-            make("td", {}, kindNames[part.kind]), make("td", {}, when(part.from)), make("td", {}, when(part.to)))));
+            make("td", {}, kindNames[part.kind]), make("td", {}, timeElement(part.from)), make("td", {}, timeElement(part.to)))));
           return make("div", { class: "stack" }, picture, legend(kinds), make("details", { "data-fold": "timeline", open: folds.has("timeline"), toggle: remember },
             make("summary", {}, "The timeline as a table"), table("Parts of the subscriptions", [["Product"], ["Part"], ["From"], ["Until"]], cells)));
         };
 
-        // The details that are open, so that they stay open when their part is drawn again.
+        // The details elements that are open. They stay open when their part is drawn again.
         const folds = new Set();
         const remember = ({ target }) => { if (target.open) folds.add(target.dataset.fold); else folds.delete(target.dataset.fold); };
 
         """#
 
     static let subscriptionScript: StaticString = #"""
-        const ofSubscription = (account, subscription, label, word, done, rest = {}) => ({
-          label, ...rest, plan: () => ({ call: ["POST", accountAt(account, word), { productID: subscription.productID }],
+        const subscriptionAction = (account, subscription, label, word, done, rest = {}) => ({
+          label, ...rest, plan: () => ({ call: ["POST", accountPath(account, word), { productID: subscription.productID }],
             command: command(word, [account, subscription.productID]), done }),
         });
         const plansOf = (subscription) => state.products.filter((product) => product.subscription && product.subscription.groupID === subscription.groupID);
@@ -100,14 +100,14 @@ extension FrontDeskPage {
           fields: [{ name: "renewsTo", label: "Renews to", value: subscription.renewsTo, options: plansOf(subscription).map((product) => [product.id, (product.displayName || product.id) + ", " + product.displayPrice]) }],
           plan: ({ renewsTo = subscription.renewsTo }) => {
             const isSame = renewsTo === subscription.productID;
-            return { call: ["POST", accountAt(account, "resume"), isSame ? { productID: subscription.productID } : { productID: subscription.productID, renewsTo }],
+            return { call: ["POST", accountPath(account, "resume"), isSame ? { productID: subscription.productID } : { productID: subscription.productID, renewsTo }],
               command: command("resume", [account, subscription.productID], isSame ? [] : ["--renews-to", renewsTo]), done: "The subscription renews to " + renewsTo + "." };
           },
         });
         const consent = (account, subscription, agrees) => ({
           label: agrees ? "Agree to the price" : "Decline the price", tone: agrees ? "main" : undefined, isRisky: !agrees,
           title: agrees ? undefined : "Decline the higher price?", warning: agrees ? undefined : "The subscription ends with its period.",
-          plan: () => ({ call: ["POST", accountAt(account, "price-consent"), { productID: subscription.productID, agrees }],
+          plan: () => ({ call: ["POST", accountPath(account, "price-consent"), { productID: subscription.productID, agrees }],
             command: command("price-consent " + (agrees ? "agree" : "decline"), [account, subscription.productID]),
             done: agrees ? "The customer agreed to the higher price." : "The customer declined the higher price." }),
         });
@@ -124,17 +124,17 @@ extension FrontDeskPage {
             default: return [null, subscription.expirationIntent ? "Ended because " + intents[subscription.expirationIntent] + "." : "Ended."];
           }
         };
-        const subscriptionActions = (account, subscription) => {
-          const about = subscription.productID, is = (...words) => words.includes(subscription.status);
-          const of = (label, word, done, rest) => button(ofSubscription(account, subscription, label, word, done, rest), about);
-          if (subscription.sharedBy) return [make("p", { class: "soft" }, "Shared by " + subscription.sharedBy + ", whose account has the actions.")];
-          if (is("expired", "revoked")) return [];
+        const subscriptionButtons = (account, subscription) => {
+          const about = subscription.productID, hasStatus = (...words) => words.includes(subscription.status);
+          const actionButton = (label, word, done, rest) => button(subscriptionAction(account, subscription, label, word, done, rest), about);
+          if (subscription.sharedBy) return [make("p", { class: "soft" }, "Shared by " + subscription.sharedBy + ". Use the actions of that account.")];
+          if (hasStatus("expired", "revoked")) return [];
           return [
             subscription.priceIncrease === "pending" && [button(consent(account, subscription, true), about), button(consent(account, subscription, false), about)],
-            subscription.autoRenews && of("Cancel", "cancel", "The subscription ends with its period."), button(resume(account, subscription), about),
-            of("Renew now", "renew", "The next period is sold."), of("Fail billing", "fail-billing", "Payments fail from the next renewal on."),
-            of("Resolve billing", "resolve-billing", "Payments work again."),
-            of("Expire", "expire", "The period has ended.", { title: "End the current period of " + about + "?", isRisky: true, warning: "The customer loses access now. This cannot be reversed." }),
+            subscription.autoRenews && actionButton("Cancel", "cancel", "The subscription ends with its period."), button(resume(account, subscription), about),
+            actionButton("Renew now", "renew", "The next period is sold."), actionButton("Fail billing", "fail-billing", "Payments fail from the next renewal on."),
+            actionButton("Resolve billing", "resolve-billing", "Payments work again."),
+            actionButton("Expire", "expire", "The period has ended.", { title: "End the current period of " + about + "?", isRisky: true, warning: "The customer loses access now. This cannot be reversed." }),
           ];
         };
 
@@ -149,7 +149,7 @@ extension FrontDeskPage {
               return make("li", {}, make("div", { class: "line" }, make("h4", {}, nameOf(subscription.productID)), pill(word, tone),
                 !subscription.autoRenews && subscription.status === "active" && pill("will not renew", "warn"),
                 subscription.priceIncrease && pill("price increase " + subscription.priceIncrease, "warn")),
-                make("p", { class: "soft" }, date ? ["On ", when(date), ": ", text, "."] : text), make("div", { class: "buttons" }, subscriptionActions(account, subscription)));
+                make("p", { class: "soft" }, date ? ["On ", timeElement(date), ": ", text, "."] : text), make("div", { class: "buttons" }, subscriptionButtons(account, subscription)));
             });
             return [timeline(state.subscriptions, width), make("ul", { class: "list", "aria-label": "Subscriptions" }, cards)];
           });

@@ -1,23 +1,23 @@
 extension FrontDeskPage {
     /// The script of the transactions and of the purchases that wait.
     static let transactionScript: StaticString = #"""
-        const transactionAt = (id, ...parts) => path("transactions", id, ...parts);
+        const transactionPath = (id, ...parts) => path("transactions", id, ...parts);
         const opened = new Set();
         const pageSize = 100;
         const shown = { transactions: pageSize, notifications: pageSize };
 
-        const simple = (label, word, id, done, rest = {}) => ({
-          label, ...rest, plan: () => ({ call: ["POST", transactionAt(id, word)], command: command(word, [id]), done }),
+        const transactionAction = (label, word, id, done, rest = {}) => ({
+          label, ...rest, plan: () => ({ call: ["POST", transactionPath(id, word)], command: command(word, [id]), done }),
         });
         const refund = (id) => ({
-          label: "Refund", title: "Refund the transaction " + id + "?", isRisky: true, go: "Refund",
+          label: "Refund", title: "Refund the transaction " + id + "?", isRisky: true, submitLabel: "Refund",
           warning: "The customer loses access to what the transaction paid for. You can reverse the refund.",
           fields: [
             { name: "reason", label: "Reason", options: [["other", "other"], ["appIssue", "a problem with the app"]], value: "other" },
             { name: "percentage", label: "Percentage of the price (optional)", type: "number", min: 0.001, max: 100, step: "any", hint: "Without it the refund is in full." },
           ],
           plan: ({ reason = "other", percentage = "" }) => ({
-            call: ["POST", transactionAt(id, "refund"), percentage ? { reason, percentage: Number(percentage) } : { reason }],
+            call: ["POST", transactionPath(id, "refund"), percentage ? { reason, percentage: Number(percentage) } : { reason }],
             command: command("refund", [id], [...(reason === "other" ? [] : ["--reason", reason]), ...(percentage ? ["--percentage", percentage] : [])]),
             done: "The transaction " + id + " is refunded." }),
         });
@@ -25,23 +25,23 @@ extension FrontDeskPage {
           label: "Request refund", title: "Request a refund of the transaction " + id + " as the customer",
           fields: [{ name: "reason", label: "Reason", value: "other", options: [["unintendedPurchase", "not intended"], ["fulfillmentIssue", "not delivered"],
             ["unsatisfiedWithPurchase", "not satisfied"], ["legal", "legal"], ["other", "other"]] }],
-          plan: ({ reason = "other" }) => ({ call: ["POST", transactionAt(id, "request-refund"), { reason }],
+          plan: ({ reason = "other" }) => ({ call: ["POST", transactionPath(id, "request-refund"), { reason }],
             command: command("request-refund", [id], reason === "other" ? [] : ["--reason", reason]),
             done: "A refund of " + id + " is requested. Refund the transaction or decline the request." }),
         });
-        const transactionActions = (transaction) => {
+        const transactionButtons = (transaction) => {
           const id = transaction.transactionID;
-          if (transaction.revocationDate) return [button(simple("Reverse refund", "reverse-refund", id, "The refund of " + id + " is reversed."), id)];
+          if (transaction.revocationDate) return [button(transactionAction("Reverse refund", "reverse-refund", id, "The refund of " + id + " is reversed."), id)];
           return [
             button(refund(id), id), button(requestRefund(id), id),
-            button(simple("Decline refund", "decline-refund", id, "The refund request for " + id + " is declined."), id),
-            button(simple("Revoke", "revoke", id, "The transaction " + id + " is revoked.", { title: "Revoke the transaction " + id + "?", isRisky: true,
+            button(transactionAction("Decline refund", "decline-refund", id, "The refund request for " + id + " is declined."), id),
+            button(transactionAction("Revoke", "revoke", id, "The transaction " + id + " is revoked.", { title: "Revoke the transaction " + id + "?", isRisky: true,
               warning: "The customer loses access without a refund, as when a family stops sharing. This cannot be reversed." }), id),
           ];
         };
 
         const askToBuy = (order, decision, label, rest = {}) => ({
-          label, ...rest, plan: () => ({ call: ["POST", transactionAt(order.transactionID, "ask-to-buy"), { decision }],
+          label, ...rest, plan: () => ({ call: ["POST", transactionPath(order.transactionID, "ask-to-buy"), { decision }],
             command: command("ask-to-buy " + decision, [order.transactionID]), done: decision === "approve" ? sold : "The purchase " + order.transactionID + " is declined." }),
         });
         const drawOrders = () => {
@@ -51,9 +51,9 @@ extension FrontDeskPage {
             const actions = order.state === "deferred"
               ? [button(askToBuy(order, "approve", "Approve", { tone: "main" }), about), button(askToBuy(order, "decline", "Decline", { isRisky: true,
                 title: "Decline the purchase " + id + "?", warning: "The customer does not get the product." }), about)]
-              : [button(simple("Resolve", "resolve", id, sold, { tone: "main" }), about)];
+              : [button(transactionAction("Resolve", "resolve", id, sold, { tone: "main" }), about)];
             return make("li", { class: "line" }, make("span", {}, make("strong", {}, nameOf(order.productID)), order.quantity > 1 && " × " + order.quantity, " ",
-              pill(order.state === "deferred" ? "waits for approval" : "interrupted", "warn"), " ", make("span", { class: "soft" }, "since ", when(order.orderedAt))),
+              pill(order.state === "deferred" ? "waits for approval" : "interrupted", "warn"), " ", make("span", { class: "soft" }, "since ", timeElement(order.orderedAt))),
               make("span", { class: "buttons" }, actions));
           }));
         };
@@ -77,12 +77,12 @@ extension FrontDeskPage {
               const id = sale.transactionID, claim = sale.claims, offer = segmentKind(claim) === "paid" ? null : kindNames[segmentKind(claim)];
               const row = make("tr", {}, make("th", { scope: "row" }, nameOf(sale.productID), claim.quantity > 1 && " × " + claim.quantity,
                 make("code", {}, id), make("span", { class: "narrow soft" }, sale.purchaseDate && instant(sale.purchaseDate), " ", states(sale))),
-                make("td", { class: "wide" }, sale.purchaseDate ? when(sale.purchaseDate) : "–"), make("td", { class: "wide" }, sale.expiresDate ? when(sale.expiresDate) : "–"),
+                make("td", { class: "wide" }, sale.purchaseDate ? timeElement(sale.purchaseDate) : "–"), make("td", { class: "wide" }, sale.expiresDate ? timeElement(sale.expiresDate) : "–"),
                 make("td", { class: "number" }, priceIn(claim), offer && make("span", { class: "soft below" }, offer)),
                 make("td", { class: "wide" }, states(sale)),
                 make("td", { class: "end" }, fold(id, "transaction " + id, drawTransactions)));
               if (!opened.has(id)) return [row];
-              return [row, make("tr", { class: "more" }, make("td", { colspan: 6 }, make("div", { class: "buttons" }, sale.signedTransaction && transactionActions(sale)),
+              return [row, make("tr", { class: "more" }, make("td", { colspan: 6 }, make("div", { class: "buttons" }, sale.signedTransaction && transactionButtons(sale)),
                 jwsView("Signed transaction " + id, sale.signedTransaction), jwsView("Signed renewal info " + id, sale.signedRenewalInfo)))];
             });
             return [table("Transactions, newest first", [["Product"], ["Bought", "wide"], ["Until", "wide"], ["Price", "number"], ["State", "wide"], [make("span", { class: "hidden-label" }, "Details"), "end"]], rows),

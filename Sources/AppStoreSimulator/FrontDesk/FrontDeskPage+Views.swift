@@ -1,7 +1,7 @@
 import WebPages
 
 extension FrontDeskPage {
-    /// The accounts, and everything of the chosen one.
+    /// The list of accounts, and the details of the chosen account.
     var accountsView: HTML {
         """
         <div class="view columns" data-panel="accounts">
@@ -57,7 +57,7 @@ extension FrontDeskPage {
         <div class="view" data-panel="families" hidden>
         <section class="card pane" aria-labelledby="families-title">
         <h2 id="families-title">Families</h2>
-        <p class="soft">The members share the products with Family Sharing. Removing the organizer ends the family.</p>
+        <p class="soft">The members share products through Family Sharing. Removing the organizer ends the family.</p>
         <ul id="families" class="list"></ul>
         <form id="new-family" class="inline" aria-label="Create a family">
         <label for="family-name">Name of a new family</label>
@@ -116,7 +116,7 @@ extension FrontDeskPage {
         <div class="view" data-panel="settings" hidden>
         <section class="card pane" aria-labelledby="settings-title">
         <h2 id="settings-title">Settings of the store</h2>
-        <p class="soft">They apply to all accounts. Errors and latencies are for testing how an app handles them.</p>
+        <p class="soft">They apply to all accounts. Use errors and latencies to test how an app handles them.</p>
         <div id="settings">\(StoreSetting.all.enumerated().map { Self.form(of: $1, number: $0) }.joined())</div>
         </section>
         </div>

@@ -69,7 +69,7 @@ struct Refusal {
 
     private static func malformed(_ path: [String], _ reason: String) -> HTTPProblem {
         let field = path.joined(separator: ".")
-        let detail = field.isEmpty ? "The body is not the JSON expected: \(reason)." : "The field \(field): \(reason)."
+        let detail = field.isEmpty ? "The body is not the expected JSON: \(reason)." : "The field \(field): \(reason)."
         return HTTPProblem(
             status: 400, code: "malformed", title: "Malformed", detail: detail, field: field.isEmpty ? nil : field)
     }

@@ -48,19 +48,19 @@ enum StoreEndpoints {
     }
 
     /// Creates an endpoint with a body.
-    static func on<Question: Decodable & WireModel & SendableMetatype, Answer: Encodable & Sendable & WireModel>(
+    static func on<RequestBody: Decodable & WireModel & SendableMetatype, Answer: Encodable & Sendable & WireModel>(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String,
-        parameters: [OpenAPIDocument.Parameter] = [], taking question: Question.Type, isOptional: Bool = false,
+        parameters: [OpenAPIDocument.Parameter] = [], taking bodyType: RequestBody.Type, isOptional: Bool = false,
         limit: Int = bodyLimit, status: Int = 200, refusals: [SimulatorError.Code] = [],
         canReturnStoreFailure: Bool = false,
-        _ respond: @escaping @Sendable (StoreCall, Question) async throws -> Answer
+        _ respond: @escaping @Sendable (StoreCall, RequestBody) async throws -> Answer
     ) -> Endpoint<StoreHandler> {
         Endpoint(
             method, path, id, summary, tag: tag(of: path), parameters: parameters,
-            body: .init(.of(question), isOptional: isOptional), status: status, answer: .of(Answer.self),
+            body: .init(.of(bodyType), isOptional: isOptional), status: status, answer: .of(Answer.self),
             refusals: codes(refusals),
             handler: StoreHandler(canReturnStoreFailure: canReturnStoreFailure, bodyLimit: limit) { call in
-                try await respond(call, try WireJSON.decode(question, from: call.body))
+                try await respond(call, try WireJSON.decode(bodyType, from: call.body))
             })
     }
 
@@ -94,7 +94,7 @@ struct StoreCall: Sendable {
         for parameter in endpoint.query {
             let values = query.values(parameter.name)
             guard values.count <= 1 || parameter.repeats else {
-                throw WireSchema.Violation(path: [parameter.name], rule: "there once only")
+                throw WireSchema.Violation(path: [parameter.name], rule: "given only once")
             }
             for value in values {
                 if let violation = parameter.schema.violation(Self.json(value, like: parameter.schema)) {

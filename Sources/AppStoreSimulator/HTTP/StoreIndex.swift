@@ -14,7 +14,8 @@ struct StoreIndex: Sendable, Encodable, WireModel {
     ])
 
     var name = "App Store simulator"
-    var description = "souk simulate: an App Store for tests. It sells a StoreKit catalogue and signs what it sells."
+    var description =
+        "souk simulate: an App Store for tests. It sells the products of a StoreKit catalogue and signs the transactions."
     var bundleID: BundleID
     var links = Self.parts
 
@@ -31,15 +32,15 @@ struct StoreIndex: Sendable, Encodable, WireModel {
     var page: HTTPResponse { FrontDeskPage(bundleID: bundleID, links: links).response }
 }
 
-/// The two documents with another form for a browser: `/`, and the OpenAPI document as YAML.
+/// The documents that are not endpoints: the page at `/` for a browser, and the OpenAPI document as YAML.
 struct StoreDocuments: Sendable {
     private let index: StoreIndex
     private static let yaml = Array(StoreOpenAPIDocument(StoreEndpoints.all).json.yaml.utf8)
 
     init(of bundleID: BundleID) { index = StoreIndex(bundleID: bundleID) }
 
-    /// Returns the answer to a request for one of the documents; `nil` for other requests. `/` for a client that is
-    /// not a browser is an endpoint.
+    /// Returns the answer to a request for one of the documents; `nil` for other requests. For a client that is not a
+    /// browser, `/` is an endpoint.
     func answer(to request: HTTPRequest) -> HTTPResponse? {
         guard [.get, .head].contains(request.method) else { return nil }
         return switch request.path {

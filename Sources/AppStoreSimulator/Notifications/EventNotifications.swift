@@ -54,8 +54,8 @@ struct EventNotifications {
 }
 
 extension TransactionRecord {
-    /// Returns the type of the notification of a purchase that does not renew, about a change at exactly `now`.
-    /// A share is new at `now`, although its purchase date is that of the owner.
+    /// Returns the type of the notification about a change at exactly `now`; `nil` if nothing changed then. The
+    /// purchase is not a subscription. A share is new at `now`, although it has the purchase date of the owner.
     fileprivate func notificationType(at now: Date) -> StoreNotification.Kind? {
         let instant = now.microseconds
         if let revocation {

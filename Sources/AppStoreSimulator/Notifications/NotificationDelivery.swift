@@ -100,7 +100,7 @@ extension AppStoreServerAPI.SendAttemptResult {
         }
     }
 
-    /// Creates the result of an attempt that the transport failed with `error`.
+    /// Creates the result of an attempt for which the transport threw `error`.
     init(_ error: any Error) {
         self = (error as? HTTPError).flatMap { Self.results[$0.code] } ?? .other
     }

@@ -12,7 +12,7 @@ extension StoreEndpoints {
             "List the notifications for the app's server, oldest first, with their attempts",
             parameters: [
                 .init("account", in: .query, .name, "only notifications about this account"),
-                .init("type", in: .query, .text, "only notifications of this type of Apple's: DID_RENEW, …"),
+                .init("type", in: .query, .text, "only notifications of this type, such as DID_RENEW"),
                 .init("after", in: .query, .integer(0...(1 << 53)), "only notifications with a higher number"),
                 .init("limit", in: .query, .integer(1...1000), "the maximum number of notifications (100)"),
             ], refusals: [.unknownAccount]

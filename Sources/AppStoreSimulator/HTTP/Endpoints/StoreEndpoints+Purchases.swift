@@ -9,7 +9,7 @@ extension StoreEndpoints {
 
     static let purchases: [Endpoint<StoreHandler>] = [
         on(
-            .post, accountPath + "/buy", "buy", "Buy for an account, without one of its devices",
+            .post, accountPath + "/buy", "buy", "Buy for an account, without a device",
             taking: StoreControlWire.Buy.self, canReturnStoreFailure: true
         ) { call, body in try await call.store.buy(body, for: try call.account) },
         on(
@@ -57,23 +57,23 @@ extension StoreEndpoints {
     ]
 
     static let subscriptions: [Endpoint<StoreHandler>] = [
-        ofSubscription("renew", "renew", "Sell the next period now", refusals: [.notNow]) {
+        subscriptionEndpoint("renew", "renew", "Sell the next period now", refusals: [.notNow]) {
             try await $0.renew($2, for: $1)
         },
-        ofSubscription("cancel", "cancel", "Turn auto-renewal off") { try await $0.cancel($2, for: $1) },
+        subscriptionEndpoint("cancel", "cancel", "Turn auto-renewal off") { try await $0.cancel($2, for: $1) },
         on(
             .post, accountPath + "/resume", "resume", "Turn auto-renewal on again, perhaps to another plan",
             taking: StoreControlWire.Resume.self, refusals: [.unknownSubscription, .otherGroup]
         ) { call, body in
             try await call.store.resume(body.productID, renewingTo: body.renewsTo, for: try call.account)
         },
-        ofSubscription("expire", "expire", "End the current period now") {
+        subscriptionEndpoint("expire", "expire", "End the current period now") {
             try await $0.expire($2, for: $1)
         },
-        ofSubscription(
+        subscriptionEndpoint(
             "fail-billing", "failBilling", "Let the payments of a subscription fail from now on"
         ) { try await $0.failBilling($2, for: $1) },
-        ofSubscription(
+        subscriptionEndpoint(
             "resolve-billing", "resolveBilling", "Let the payments of a subscription work again", refusals: [.notNow]
         ) { try await $0.resolveBilling($2, for: $1) },
         on(
@@ -86,7 +86,7 @@ extension StoreEndpoints {
         },
     ]
 
-    private static func ofSubscription(
+    private static func subscriptionEndpoint(
         _ word: String, _ id: String, _ summary: String, refusals: [SimulatorError.Code] = [],
         _ act:
             @escaping @Sendable (SimulatedAppStore, AccountName, ProductID) async throws -> StoreControlWire.Transaction

@@ -118,7 +118,7 @@ extension StoreControlWire.Promotion: WireModel {
 extension StoreControlWire.Redeem: WireModel {
     static let schemaName = "Redeem"
     static let schema = WireSchema.object([
-        .required("code", .name.described("the identifier of a code offer of the catalogue")),
+        .required("code", .name.described("the identifier of an offer in the catalogue that a code redeems")),
         .optional("productID", .product), .optional("appAccountToken", .uuid),
     ])
 }
@@ -162,7 +162,7 @@ extension StoreControlWire.Transaction: WireModel {
         .required("transactionID", .name), .required("originalTransactionID", .name), .required("productID", .product),
         .required(
             "state", .choice(["purchased", "expired", "revoked", "deferred", "interrupted", "declined"])),
-        .required("signedTransaction", .text.described("empty for an order without a sale")),
+        .required("signedTransaction", .text.described("empty for an order that was not sold")),
         .optional("signedRenewalInfo", .text), .optional("purchaseDate", .date), .optional("expiresDate", .date),
         .optional("revocationDate", .date),
         .optional("orderID", .text.described("the id for Look Up Order ID; absent if nothing was paid")),
