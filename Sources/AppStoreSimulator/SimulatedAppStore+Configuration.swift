@@ -112,7 +112,7 @@ struct StoreInitializer: Sendable {
             throw SimulatorError(
                 .otherBundle,
                 "The data folder \(configuration.dataDirectory) belongs to the bundle id \(bundle), not to "
-                    + "\(configuration.bundleID); use that one or another folder.")
+                    + "\(configuration.bundleID); use that bundle id or another folder.")
         }
         var anchor = try db.clock()
         if anchor.rate != configuration.timeRate.factor {

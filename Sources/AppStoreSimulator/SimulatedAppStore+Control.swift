@@ -19,7 +19,7 @@ extension SimulatedAppStore {
     /// Turns the auto-renewal of a subscription off.
     ///
     /// - Parameters:
-    ///   - product: A product of the subscription's group.
+    ///   - product: The current or next product of the subscription.
     ///   - name: The account.
     /// - Returns: The latest transaction of the subscription.
     /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`).
@@ -92,7 +92,8 @@ extension SimulatedAppStore {
 
     // MARK: - Time
 
-    /// Returns the state of the clock. With `revision`, waits until the clock has another one, at most `wait` seconds.
+    /// Returns the state of the clock. With `revision`, waits at most `wait` seconds until the clock has another
+    /// revision.
     package func clockState(after revision: Int64? = nil, wait: Double = 0) async -> StoreControlWire.ClockState {
         let base = configuration.baseClock
         let deadline = base.now().addingTimeInterval(min(max(wait, 0), configuration.longestWait))
@@ -111,7 +112,7 @@ extension SimulatedAppStore {
     static let clockMoved: Int64 = -1
     private static let longestJump = 200.0 * 365 * 86400
 
-    /// Advances the clock. Everything that is due by then has happened when this function returns.
+    /// Advances the clock. Everything that is due by the new time has happened when this function returns.
     ///
     /// Throws `malformed` unless the request has exactly one of period, seconds and instant. Throws `invalidValue` for
     /// more than 200 years, for a time after the year 9000, and for an instant in the past.
@@ -188,15 +189,16 @@ extension SimulatedAppStore {
             }
         default:
             throw SimulatorError(
-                .malformed, "An advance names one of a period such as \"P1M\", seconds and an instant.")
+                .malformed, "An advance should have exactly one of the members period, seconds and to."
+            )
         }
     }
 
     private static let tooFar = SimulatorError(
-        .invalidValue, "An advance is longer than zero, at most 200 years, and ends before the year 9000.")
+        .invalidValue, "An advance should be longer than zero and at most 200 years, and end before the year 9000.")
 }
 
-/// A transaction with everything that signing it needs.
+/// A transaction with the values that are needed to sign it.
 struct Sale: Sendable {
     var transaction: TransactionRecord
     /// The state of its subscription.
@@ -224,7 +226,7 @@ extension SimulatorEvent {
         }
         throw SimulatorError(
             .unknownSubscription,
-            "The account \(account.name) has no active subscription of \(product) that it pays for itself.")
+            "The account \(account.name) has no running subscription of \(product) that it pays for itself.")
     }
 }
 

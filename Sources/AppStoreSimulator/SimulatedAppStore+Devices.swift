@@ -5,7 +5,7 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// The functions for devices. An app gets them from StoreKit.
+/// The functions for devices. For an app, StoreKit provides them.
 extension SimulatedAppStore {
     /// The maximum number of updates in one answer. The next answer has the rest.
     static let updateLimit = 200
@@ -111,12 +111,12 @@ extension SimulatedAppStore {
             let current = localCatalogue.storefront
             let messages = OpenMessage.all(of: feed.subscriptions, localCatalogue.catalogue).map(\.message)
                 .filter { answered[$0.id] == nil }
-            let isOthers = cursor != nil && start == nil
+            let isForeignCursor = cursor != nil && start == nil
             // An answered message counts as a change. Every other change of messages comes with an update.
             let hasChanges =
                 cursor.map { cursor in (answered.values + promoted.map(\.at)).contains { $0 > cursor.at } }
                 ?? !(messages.isEmpty && promoted.isEmpty)
-            if !feed.items.isEmpty || isOthers || hasChanges || storefront.map({ $0 != current.id }) == true
+            if !feed.items.isEmpty || isForeignCursor || hasChanges || storefront.map({ $0 != current.id }) == true
                 || base.now() >= deadline
                 || signal.isClosed || Task.isCancelled
             {

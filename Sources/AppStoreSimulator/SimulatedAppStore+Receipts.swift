@@ -54,9 +54,10 @@ struct ReceiptContent {
 }
 
 extension AppReceipt {
-    /// An attribute that only the store reads.
+    /// The type of an attribute that only the store reads.
     ///
-    /// Apple's receipts have undocumented octets there. The simulator's have the app transaction id of the account, so
+    /// Apple's receipts have undocumented octets there. The simulator's receipts have the app transaction id of the
+    /// account, so
     /// that a receipt identifies its account before anything was bought, and after the device was moved.
     static let accountAttribute = 7
 

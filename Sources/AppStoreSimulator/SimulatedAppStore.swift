@@ -15,7 +15,8 @@ import StoreModel
 ///     let connection = try await store.connection(account: "anna")     // or serve `store.handler`
 ///     await store.close()
 ///
-/// The data folder contains certificates, simulator database and clock. A change is durable when its call returns.
+/// The data folder contains the certificates, the simulator database and the clock. A change is durable when its call
+/// returns.
 public final class SimulatedAppStore: Sendable {
     /// The configuration that the store was opened with.
     public let configuration: Configuration
@@ -30,7 +31,8 @@ public final class SimulatedAppStore: Sendable {
     let receiptVerifier: ReceiptVerifier
     let offerVerifier: OfferVerifier
     let serverAuthenticator: ServerAuthenticator
-    /// Raised for an account after its events, and for `clockMoved` after a change of the clock.
+    /// Raised for an account and `notifications` after the account's events, and for all keys after the clock is moved
+    /// or the whole store changes.
     let signal = ChangeSignal<Int64>()
     let timestamps: Timestamps
     /// The faults that the settings inject.
@@ -87,7 +89,7 @@ public final class SimulatedAppStore: Sendable {
                 try StoreInitializer(configuration).open(SimulatorDatabase($0))
             }
             let clock = AnchoredClock(base: configuration.baseClock, anchor: anchor)
-            // Every time that the store reported before it was closed is earlier than now.
+            // All instants that the store reported before it was closed are earlier than now.
             let floor = isNew ? .distantPast : Timestamps.next(clock.now())
             let store = try SimulatedAppStore(configuration, summary, database, clock, Timestamps(floor: floor), chain)
             try store.followSettings()
@@ -127,14 +129,14 @@ public final class SimulatedAppStore: Sendable {
         try await recordEvent(all: { try $0.family(of: try findAccount($0)) }, body)
     }
 
-    /// Records an event of accounts of different families, or not yet of the same one. The first account causes it.
+    /// Records an event of several accounts, which need not belong to one family. The first account causes the event.
     func recordEvent<Value: Sendable>(
-        all findAccount: @escaping @Sendable (SimulatorDatabase) throws -> [SimulatorDatabase.Account],
+        all findAccounts: @escaping @Sendable (SimulatorDatabase) throws -> [SimulatorDatabase.Account],
         _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value
     ) async throws -> Value {
         while true {
             do {
-                return try await recordEventOnce(findAccount, body)
+                return try await recordEventOnce(findAccounts, body)
             } catch let error as TooManyDueNotifications {
                 try await writeDueNotifications(of: error.original)
             }
@@ -142,7 +144,7 @@ public final class SimulatedAppStore: Sendable {
     }
 
     private func recordEventOnce<Value: Sendable>(
-        _ findAccount: @escaping @Sendable (SimulatorDatabase) throws -> [SimulatorDatabase.Account],
+        _ findAccounts: @escaping @Sendable (SimulatorDatabase) throws -> [SimulatorDatabase.Account],
         _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value
     ) async throws -> Value {
         let affected = Locked<[Int64]>([])
@@ -153,7 +155,7 @@ public final class SimulatedAppStore: Sendable {
         }
         return try await database.write { [self] sql in
             let db = SimulatorDatabase(sql)
-            let accounts = try findAccount(db)
+            let accounts = try findAccounts(db)
             let ids = accounts.map(\.id)
             let last = accounts.map(\.lastEvent).max() ?? .distantPast
             let now = timestamps.beginEvent(ids, clock: try db.now(virtualClock), last: last, as: ticket)
@@ -207,8 +209,8 @@ public final class SimulatedAppStore: Sendable {
         }
     }
 
-    /// Reads the database at the next instant that can be reported to an account, so that it contains all earlier events.
-    /// If the device was moved to another account meanwhile, reads again at the instant of that account.
+    /// Reads the database at the next instant that can be reported to an account, so that it contains all earlier
+    /// events. If the device was moved to another account meanwhile, reads again at the instant of that account.
     func read<Value: Sendable>(
         _ findAccount: (SimulatorDatabase) throws -> SimulatorDatabase.Account,
         _ body: (SimulatorDatabase, SimulatorDatabase.Account, Date) throws -> Value

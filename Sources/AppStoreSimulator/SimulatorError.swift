@@ -1,6 +1,7 @@
 import Primitives
 
-/// An error of the simulator: a code for programs and a sentence for people. Two errors are equal if their codes are.
+/// An error of the simulator: a code for programs and a sentence for people. Two errors are equal if their
+/// codes are equal.
 public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertible {
     /// The code.
     public let code: Code
@@ -44,7 +45,7 @@ extension SimulatorError.Code {
     public static var unknownDevice: Self { Self(rawValue: "unknownDevice") }
     /// The transaction does not exist.
     public static var unknownTransaction: Self { Self(rawValue: "unknownTransaction") }
-    /// The account has no active subscription of that product.
+    /// The account has no running subscription of that product that it pays for itself.
     public static var unknownSubscription: Self { Self(rawValue: "unknownSubscription") }
     /// The product is not in the catalogue, or does not fit the request.
     public static var unknownProduct: Self { Self(rawValue: "unknownProduct") }
@@ -52,9 +53,9 @@ extension SimulatorError.Code {
     public static var unknownStorefront: Self { Self(rawValue: "unknownStorefront") }
     /// The family does not exist.
     public static var unknownFamily: Self { Self(rawValue: "unknownFamily") }
-    /// The message does not exist or is answered.
+    /// The message does not exist, or was answered.
     public static var unknownMessage: Self { Self(rawValue: "unknownMessage") }
-    /// The customer has begun no such promoted purchase, or a device has taken it.
+    /// The promoted purchase does not exist, or a device has taken it.
     public static var unknownPromotedPurchase: Self { Self(rawValue: "unknownPromotedPurchase") }
     /// The notification does not exist.
     public static var unknownNotification: Self { Self(rawValue: "unknownNotification") }
@@ -76,7 +77,7 @@ extension SimulatorError.Code {
     public static var notRefunded: Self { Self(rawValue: "notRefunded") }
     /// The transaction does not wait for approval or resolution.
     public static var notPending: Self { Self(rawValue: "notPending") }
-    /// No price increase waits for an answer of this customer.
+    /// No price increase waits for this customer's answer.
     public static var nothingToAnswer: Self { Self(rawValue: "nothingToAnswer") }
     /// The value has the right form but is invalid.
     public static var invalidValue: Self { Self(rawValue: "invalidValue") }

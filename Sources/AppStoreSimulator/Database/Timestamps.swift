@@ -110,8 +110,7 @@ final class Timestamps: Sendable {
     private static func raise(_ instant: Date, to millisecond: Int64) -> Date {
         let missing = millisecond - signed(instant)
         let raised = instant.microseconds + max(0, missing)
-        // Events use the first 900 microseconds of a millisecond. A later event moves to the start of its signed
-        // millisecond.
+        // Events use only the first 900 microseconds; a later event moves to the start of its signed millisecond.
         return raised % 1000 < 900 && missing < 900
             ? Date(microseconds: raised) : Date(microseconds: max(millisecond, signed(instant)) * 1000)
     }

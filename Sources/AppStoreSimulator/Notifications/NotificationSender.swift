@@ -59,7 +59,7 @@ final class NotificationSender: Sendable {
             group.cancelAll()
         }
         let unsaved = finished.withLock { $0 }
-        // After a failure here, `endLostAttempts` gives them a result when the store is opened again.
+        // After a failure here, `endLostAttempts` ends the attempts when the store is opened again.
         try? await store.database.write { [clock = store.virtualClock] sql in
             let db = SimulatorDatabase(sql)
             try Self.save(unsaved, SendingRules(try db.settings()), db, at: try db.now(clock))

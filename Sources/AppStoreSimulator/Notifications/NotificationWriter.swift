@@ -49,7 +49,7 @@ struct NotificationWriter {
     }
 
     /// Writes the notifications about the difference between two states, and the instant of the next change. `isFirst`
-    /// is whether it is the account's first subscription of the group.
+    /// states whether this is the account's first subscription of the group.
     func writeChanges(
         _ state: SubscriptionState, since before: SubscriptionState?, isFirst: Bool,
         of account: SimulatorDatabase.Account
@@ -126,7 +126,7 @@ struct NotificationWriter {
         of account: SimulatorDatabase.Account? = nil, at now: Date, _ fill: (inout NotificationBody) -> Void
     ) throws -> String {
         let id = try db.nextNotification()
-        // An imported state has another revision of the clock, and with it other UUIDs.
+        // An imported state has another revision of the clock, so its new notifications get other UUIDs.
         let name = "notification \(try db.seed()) \(try db.clock().revision) \(id)"
         let uuid = UUID(namespace: .simulatedStore, name: name).uuidString.lowercased()
         var body = NotificationBody(

@@ -109,7 +109,7 @@ extension SimulatedAppStore {
         }
         guard SendingRules(try db.settings()).url != nil else {
             throw SimulatorError(
-                .notNow, "There is no URL to notify; set the setting \(StoreSetting.notificationsURL.name).")
+                .notNow, "There is no URL for notifications; set \(StoreSetting.notificationsURL.name) first.")
         }
     }
 }

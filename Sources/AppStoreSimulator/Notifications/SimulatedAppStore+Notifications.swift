@@ -74,7 +74,7 @@ extension SimulatedAppStore {
             let db = SimulatorDatabase(sql)
             guard let writer = try NotificationWriter(db, signer, version: configuration.applicationVersion) else {
                 throw SimulatorError(
-                    .notNow, "There is no URL to notify; set the setting \(StoreSetting.notificationsURL.name).")
+                    .notNow, "There is no URL for notifications; set \(StoreSetting.notificationsURL.name) first.")
             }
             return try body(writer, try db.now(virtualClock))
         }
@@ -114,13 +114,13 @@ extension SimulatedAppStore {
 /// A notification and its attempts.
 package struct SentNotification: Sendable, Hashable {
     package struct Attempt: Sendable, Hashable {
-        /// In virtual time.
+        /// The instant of the attempt, in virtual time.
         package var at: Date
         /// Absent while the attempt is in progress.
         package var result: String?
     }
 
-    /// Its number in the order of all notifications.
+    /// The number of the notification in the order of all notifications.
     package var number: Int64
     package var uuid: String
     /// The instant of its event in microseconds, which is the cursor for later notifications.
@@ -136,15 +136,15 @@ package struct SentNotification: Sendable, Hashable {
 
 /// A query for notifications.
 package struct NotificationQuery: Sendable, Hashable {
-    /// The earliest instant of an event. `end` is later than all of them.
+    /// The earliest instant of an event. All events are before `end`.
     package var start = Date.distantPast
     package var end = Date.distantFuture
     package var type: AppStoreServerAPI.NotificationType?
     package var subtype: AppStoreServerAPI.Subtype?
     /// A transaction of the customer; `nil` means every customer.
     package var transaction: TransactionID?
-    /// Whether only notifications are returned that failed and have not arrived since. One whose first attempt is in
-    /// progress has not failed.
+    /// Whether only notifications are returned that failed and have not arrived since. A notification whose first
+    /// attempt is in progress has not failed.
     package var onlyFailures = false
     /// Whether notifications that were not sent yet are included.
     package var includesUnsent = false

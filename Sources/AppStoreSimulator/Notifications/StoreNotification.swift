@@ -32,7 +32,7 @@ extension SubscriptionState {
     func notifications(since before: SubscriptionState?, isFirst: Bool = true) -> [StoreNotification] {
         guard let before else { return [StoreNotification(.subscribed, isFirst ? .initialBuy : .resubscribe, latest)] }
         let sales = sales(since: before)
-        // In billing retry, price increases are not notified.
+        // A price increase during billing retry is reported only with the recovered renewal.
         guard sales.isEmpty else { return sales + [changeOfPrice(since: before)].compactMap(\.self) }
         var notifications: [StoreNotification] = []
         if let change = changeOfPlan(since: before) { notifications.append(change) }
@@ -67,7 +67,7 @@ extension SubscriptionState {
 
     private func changeOfPlan(since before: SubscriptionState) -> StoreNotification? {
         guard isRunning, before.isRunning else { return nil }
-        // `condensed` removes a next offer that was already sold, which is no change.
+        // `condensed` removes a next offer that was already sold, so that its sale is not a change.
         let (old, new) = (before.condensed.renewal.offer, condensed.renewal.offer)
         let isOffer = new != nil && new != old
         let next = nextSale().plan.productID

@@ -93,12 +93,12 @@ struct ScenarioFinding: Error {
 
 /// Reads the files of scenarios.
 enum ScenarioFile {
-    /// Reads a file. Throws `ScenarioError` for the file `culprit`, at `pointer`: the place that refers to `path`.
+    /// Reads a file. A `ScenarioError` is about the file `referrer`, which refers to `path` at `pointer`.
     static func read(
-        _ path: String, limit: Int = ScenarioReader.byteLimit, for culprit: String, at pointer: String = ""
+        _ path: String, limit: Int = ScenarioReader.byteLimit, for referrer: String, at pointer: String = ""
     ) throws -> [UInt8] {
         func fault(_ reason: String) -> ScenarioError {
-            ScenarioError(file: culprit, pointer: pointer, reason: reason)
+            ScenarioError(file: referrer, pointer: pointer, reason: reason)
         }
         let name = pointer.isEmpty ? "the file" : path
         guard let file = FileHandle(forReadingAtPath: path), let data = try? file.read(upToCount: limit + 1) ?? Data()

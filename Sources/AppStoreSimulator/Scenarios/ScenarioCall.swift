@@ -7,14 +7,14 @@ import StoreModel
 /// A request of a step: to an endpoint of the store, or to Apple's App Store Server API.
 struct ScenarioCall: Sendable {
     private let method: HTTPRequest.Method
-    /// The path with placeholders `{name}`: for members of the endpoint, or for names of steps in Apple's API.
+    /// The path. A placeholder `{name}` is a path parameter of the endpoint or, in Apple's API, the name of a step.
     private let path: String
     private let values: [String: String]
     private let body: JSONValue?
     /// Whether the request has the token of the app's server.
     let isOfServer: Bool
     /// Whether the response has the id of a transaction, an order or a device.
-    let givesName: Bool
+    let returnsID: Bool
 
     /// The members of a response that can be named.
     static let named = ["transactionID", "deviceID"]
@@ -64,7 +64,7 @@ struct ScenarioCall: Sendable {
         self.values = values
         self.body = endpoint.body == nil ? nil : .object(body)
         isOfServer = false
-        givesName = Self.named.contains { endpoint.answer?.definition.json["properties"]?[$0] != nil }
+        returnsID = Self.named.contains { endpoint.answer?.definition.json["properties"]?[$0] != nil }
     }
 
     /// The members of the path and the body of an endpoint, as one object.
@@ -115,11 +115,11 @@ struct ScenarioCall: Sendable {
         self.body = body
         values = [:]
         isOfServer = true
-        givesName = false
+        returnsID = false
     }
 
-    /// Reads any request of the app's server: `method` (GET by default), `path`, in which `{name}` is the number of a
-    /// named transaction, and `body`.
+    /// Reads a request of the app's server with the members `method` (GET by default), `path` and `body`. In the path,
+    /// `{name}` is the id of a named transaction.
     static func serverAPI(_ place: JSONPlace, names: Set<String>) throws -> ScenarioCall {
         try place.checkMembers(["method", "path", "body"], of: "serverAPI")
         let (method, path) = (place["method"], try place.require("path"))
@@ -165,7 +165,7 @@ struct ScenarioCall: Sendable {
 
     // MARK: - Request
 
-    /// Creates the request. `names` are the ids by the names of steps, `token` is the bearer token of the app's server.
+    /// Creates the request. `names` has the ids by the names of steps; `token` returns the app server's bearer token.
     func request(_ names: [String: String], token: () throws -> String) throws -> HTTPRequest {
         var url = path
         for name in Self.placeholders(in: path) {

@@ -30,7 +30,8 @@ struct ScenarioExpectation: Sendable {
     /// The members of `expect` that select an account or an object. They are not expected values.
     private static let qualifiers = ["account", "transaction", "device", "family", "setting", "product"]
 
-    /// The endpoints that can be expected, by id. The endpoint of one account is not among them; `accounts` lists all.
+    /// The endpoints that can be expected, by id. An endpoint for one object, such as `account`, cannot; use
+    /// `accounts`.
     private static let endpoints: [String: Endpoint<StoreHandler>] = Dictionary(
         uniqueKeysWithValues: StoreEndpoints.all.filter { endpoint in
             endpoint.method == .get && endpoint.tag == .control && !qualifiers.contains(endpoint.id)
@@ -93,7 +94,7 @@ struct ScenarioExpectation: Sendable {
 }
 
 extension Endpoint {
-    /// The list in its response that an expectation compares: the one with the endpoint's id, or the only one.
+    /// The name of the list in the response that an expectation compares: the endpoint's id, or that of the only list.
     fileprivate var list: String? {
         guard case .object(let properties) = answer?.definition.json["properties"] else { return nil }
         let lists = properties.filter { $0.value["type"] == "array" }.map(\.key)

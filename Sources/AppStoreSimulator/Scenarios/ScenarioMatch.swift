@@ -13,7 +13,7 @@ struct ScenarioMatch {
 
     // MARK: - Comparison
 
-    /// Returns the differences. Without a difference, the transactions with a member `as` get their names.
+    /// Returns the differences. If there are none, gives the transactions with a member `as` their names.
     mutating func differences(_ expected: JSONValue, _ actual: JSONValue) -> [Line] {
         guard fits(expected, actual) else { return lines(expected, actual) }
         name(expected, actual)
@@ -47,7 +47,7 @@ struct ScenarioMatch {
         return found(rule, expected.arrayValue ?? [], actual) != nil
     }
 
-    /// Returns the elements of the actual list that match a rule; `nil` if they do not.
+    /// Returns the elements of the actual list that match a rule; `nil` if the list does not.
     private func found(_ rule: String, _ expected: [JSONValue], _ actual: [JSONValue]) -> [JSONValue]? {
         switch rule {
         case "includes":

@@ -9,7 +9,7 @@ struct ScenarioReader {
 
     let file: String
     let folder: String
-    /// The catalogue of a scenario that names a file; `nil` means the content of that file.
+    /// The catalogue to use instead of a file that the scenario names; `nil` reads the file.
     var defaultCatalogue: Catalogue? = nil
 
     /// The default start of a scenario: 2026-01-01T00:00:00Z.

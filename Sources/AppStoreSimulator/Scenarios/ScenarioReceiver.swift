@@ -4,7 +4,8 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// A transport in place of the app's server. It responds to notifications as the scenario sets it, without a listener.
+/// A transport in place of the app's server. It answers notifications with the responses that the scenario sets,
+/// without a listener.
 final class ScenarioReceiver: HTTPTransport {
     /// The responses to the attempts to send one notification, in order. The last one is repeated.
     struct Script: Sendable, Hashable {
@@ -94,7 +95,7 @@ enum SignedContent {
         return try? JSONValue(parsing: bytes)
     }
 
-    /// Returns the value with the payload of each signed document in its place.
+    /// Returns the value with each signed document replaced by its payload.
     static func decoded(_ value: JSONValue) -> JSONValue {
         switch value {
         case .array(let elements): .array(elements.map(decoded))

@@ -164,7 +164,7 @@ private struct ScenarioRun {
         return json
     }
 
-    /// Creates a token of the app's server, at real time.
+    /// Creates a token of the app's server, which is valid in real time.
     private func token() throws -> String {
         try key.token(at: store.configuration.baseClock.now())
     }
@@ -204,7 +204,7 @@ private struct ScenarioRun {
         SignedContent.decoded(try WireJSON.document(value))
     }
 
-    /// Creates a request to an endpoint with those of `values` that it uses.
+    /// Creates a request to an endpoint with the `values` that the endpoint uses.
     private static func request(
         _ endpoint: Endpoint<StoreHandler>, _ values: [String: String], _ names: [String: String]
     ) -> HTTPRequest {
@@ -247,7 +247,7 @@ struct NotificationSendAttempt: Encodable, Sendable, WireModel {
     /// The number of its notification, for sorting.
     let notificationNumber: Int64
     let at: Date
-    /// Counts from 1.
+    /// The number of the attempt, counted from 1.
     let attempt: Int
     let result: String?
     let type: String

@@ -10,7 +10,8 @@ import StoreModel
 struct ScenarioShape {
     private let schema: JSONValue
     private let named: [WireSchema.Named]
-    /// Whether it is a list of notifications, whose elements can be strings of a type and a subtype.
+    /// Whether the response is a list of notifications or attempts. An element can then be a string of type and
+    /// subtype.
     private let isNotification: Bool
 
     init(_ source: ScenarioExpectation.Source) {
@@ -54,8 +55,8 @@ struct ScenarioShape {
 
     // MARK: - Checks
 
-    /// Throws for a value that no response can have. `names` are those of earlier steps; the names of members `as` are
-    /// added.
+    /// Throws for a value that no response can have. `names` has the names of earlier steps; the names in members `as`
+    /// are added.
     func check(_ place: JSONPlace, _ names: inout Set<String>) throws {
         let known = names
         try Self.check(JSONPlace(value: normalized(place.value), pointer: place.pointer), schema, named, known, &names)

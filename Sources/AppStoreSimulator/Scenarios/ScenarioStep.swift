@@ -10,7 +10,7 @@ struct ScenarioStep: Sendable {
     enum Action: Sendable {
         /// Requests to the store, one for most actions.
         case calls([ScenarioCall])
-        /// The later responses of the receiver of notifications.
+        /// Sets the responses of the receiver to later notifications.
         case receiver(ScenarioReceiver.Script)
         case expect(ScenarioExpectation)
     }
@@ -49,7 +49,7 @@ struct ScenarioStep: Sendable {
         let action = try reader.read(here, names)
         let calls: [ScenarioCall] = if case .calls(let calls) = action { calls } else { [] }
         name = try place["as"].map { place in
-            guard calls.count == 1, calls[0].givesName else {
+            guard calls.count == 1, calls[0].returnsID else {
                 throw place.finding("\(word) creates nothing that could have a name; remove \"as\"")
             }
             return try Self.newName(place, &names)
@@ -67,7 +67,8 @@ struct ScenarioStep: Sendable {
             .joined(separator: " ").printable
     }
 
-    /// Reads a new name: letters, digits and `-._`, the first a letter, so that it is not a number of a transaction.
+    /// Reads a new name: letters, digits and `-._`. It begins with a letter, so that it is not the number of a
+    /// transaction.
     static func newName(_ place: JSONPlace, _ names: inout Set<String>) throws -> String {
         let name = try place.text(1...64)
         guard name.first?.isLetter == true, name.allSatisfy({ $0.isLetter || $0.isNumber || "-._".contains($0) })
@@ -184,7 +185,7 @@ enum ScenarioWords {
         }
     }
 
-    /// Returns the settings as the store keeps them, because one of them is a secret.
+    /// Returns the settings in the form that the store keeps, because one of them is a secret.
     private static func settings(_ value: JSONValue) -> String {
         guard case .object(let members) = value else { return "" }
         return members.map { name, value in

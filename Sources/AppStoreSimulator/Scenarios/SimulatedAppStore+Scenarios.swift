@@ -9,8 +9,8 @@ extension SimulatedAppStore {
     ///
     /// - Parameter document: The JSON of the scenario (Documentation/Formats.md).
     /// - Returns: The results of all steps.
-    /// - Throws: `SimulatorError` (`invalidValue` for a document that is no scenario, `notNow` while another scenario
-    ///   runs), and the errors of `Scenario.run()`.
+    /// - Throws: `SimulatorError` (`invalidValue` for a document that is not a scenario, `notNow` while another
+    ///   scenario runs), and the errors of `Scenario.run()`.
     func run(scenario document: JSONValue) async throws -> Scenario.Report {
         guard isRunningScenario.withLock({ isRunning in !isRunning.exchange(with: true) }) else {
             throw SimulatorError(.notNow, "Another scenario is running; try again when it has ended.")
@@ -21,7 +21,7 @@ extension SimulatedAppStore {
             scenario = try ScenarioReader(file: "scenario", folder: "", defaultCatalogue: configuration.catalogue)
                 .read(document.encoded())
         } catch let error as ScenarioError {
-            throw SimulatorError(.invalidValue, "The document is no scenario. \(error)")
+            throw SimulatorError(.invalidValue, "The document is not a scenario. \(error)")
         }
         return try await scenario.run()
     }
@@ -39,7 +39,7 @@ extension Bool {
 struct ScenarioDocument: Codable, Sendable, WireModel {
     static let schemaName = "Scenario"
     static let schema = WireSchema.object.described(
-        "a scenario as in Documentation/Formats.md; a path as its catalogue stands for the catalogue of this store")
+        "a scenario as in Documentation/Formats.md; if it names a catalogue file, the catalogue of this store is used")
 
     let value: JSONValue
 

@@ -80,8 +80,8 @@ struct ConsumptionReport: Sendable, Hashable {
         try check(percentage: members["consumptionPercentage"], delivery, request.refundPreference, of: kind)
     }
 
-    /// Checks the percentage. Apple does not document the error codes for one that is out of range or of an undelivered
-    /// product.
+    /// Checks the percentage. Apple does not document the error codes for a percentage that is out of range, or for one
+    /// of an undelivered product.
     private func check(
         percentage: JSONValue?, _ delivery: AppStoreServerAPI.DeliveryStatus,
         _ preference: AppStoreServerAPI.RefundPreference?, of kind: ProductType

@@ -7,7 +7,7 @@ struct HistorySearch: Sendable {
     let request: AppStoreServerAPI.TransactionHistoryRequest
     /// The position after which the page begins; `nil` means the beginning.
     let start: ListPosition?
-    /// The size of a page, and one more, which shows whether there is another page.
+    /// One more than the size of a page, which shows whether there is another page.
     var limit = TransactionPages.size + 1
 
     init(_ request: AppStoreServerAPI.TransactionHistoryRequest, from place: PageTokens.Place) {
@@ -58,7 +58,7 @@ extension SubscriptionState {
     private func places(in run: Run, _ search: HistorySearch) -> Range<Int> {
         var first = transaction(run, 0)
         (first.revocation, first.restoredAt, first.upgradedAt) = (nil, nil, nil)
-        guard search.request.admitsAnyDay(first) else { return 0..<0 }
+        guard search.request.admitsIgnoringDates(first) else { return 0..<0 }
         func index(reaching isReached: (Date) -> Bool) -> Int {
             (0..<run.count).firstIndex(reaching: { isReached(run.purchaseDate(of: $0)) })
         }
@@ -82,11 +82,11 @@ extension AppStoreServerAPI.TransactionHistoryRequest {
     func admits(_ record: TransactionRecord) -> Bool {
         let purchased = record.purchaseDate.wholeMilliseconds
         return startDate.map { purchased >= $0 } ?? true && endDate.map { purchased < $0 } ?? true
-            && admitsAnyDay(record)
+            && admitsIgnoringDates(record)
     }
 
     /// Whether a transaction matches every filter except the dates.
-    fileprivate func admitsAnyDay(_ record: TransactionRecord) -> Bool {
+    fileprivate func admitsIgnoringDates(_ record: TransactionRecord) -> Bool {
         let ownership: AppStoreServerAPI.InAppOwnershipType = record.isShared ? .familyShared : .purchased
         func isIn<Value: Equatable>(_ wanted: [Value], _ value: Value?) -> Bool {
             wanted.isEmpty || value.map(wanted.contains) ?? false

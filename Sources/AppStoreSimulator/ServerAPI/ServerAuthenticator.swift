@@ -50,8 +50,8 @@ final class ServerAuthenticator: Sendable {
         return String(parts[1])
     }
 
-    /// Throws `ServerRefusal`: the error of the settings, or an exceeded rate limit of an endpoint with `rate` requests
-    /// per second.
+    /// Throws `ServerRefusal` if the settings inject an error, or if the endpoint's rate limit is exceeded. `rate` is
+    /// Apple's limit in requests per second.
     func checkLimits(_ endpoint: String, rate: Int) throws(ServerRefusal) {
         let (rules, now) = (rules.withLock { $0 }, clock.now())
         if let failure = rules.failure {

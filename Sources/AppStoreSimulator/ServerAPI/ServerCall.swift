@@ -44,8 +44,8 @@ struct ServerCall: Sendable {
     /// Reads the body, a JSON object. Members of the wrong type count as absent; each endpoint has its own errors for
     /// them.
     ///
-    /// Throws `ServerRefusal` with status 415 for a body without `Content-Type: application/json`, which Apple's own
-    /// clients send, `JSONError`, `HTTPError` (`bodyTooLarge`) and `ErrorCode.generalBadRequest`.
+    /// Throws `ServerRefusal` with status 415 unless the request has the `Content-Type` that Apple's own clients send:
+    /// `application/json`. Also throws `JSONError`, `HTTPError` (`bodyTooLarge`) and `ErrorCode.generalBadRequest`.
     func body<Fields>(as type: AppStorePayload<Fields>.Type) async throws -> AppStorePayload<Fields> {
         guard request.refusalOfMediaType == nil else { throw ServerRefusal(status: 415) }
         guard case .object(let members) = try await request.body.json(upTo: Self.bodyLimit) else {

@@ -35,7 +35,8 @@ struct ServerRefusal: Error {
         }
     }
 
-    /// Creates the response to an invalid token. Unlike Apple's, it has the reason, in the header of RFC 6750.
+    /// Creates the response to an invalid token. Unlike Apple's response, it has the reason in the
+    /// header of RFC 6750.
     init(unauthenticated error: SignedDataError) {
         let reason = error.reason.unicodeScalars.map { scalar in
             scalar == "\"" ? "'" : scalar.isASCII && scalar != "\\" ? String(scalar) : "?"

@@ -1,8 +1,7 @@
 import HTTPCore
 import StoreModel
 
-/// The App Store Server API on Apple's paths. As at Apple, it checks the token first, then the path, then the rate
-/// limits.
+/// The App Store Server API on Apple's paths. The order of the checks is Apple's: the token, the path, the rate limits.
 struct ServerRoutes: HTTPHandler {
     static let prefix = "/inApps/"
 

@@ -41,7 +41,7 @@ extension SimulatedAppStore {
 }
 
 extension SimulatorDatabase {
-    /// Returns the account of a transaction, also of a renewal that is not yet due. Throws
+    /// Returns the account of a transaction, even of a renewal that is not yet due. Throws
     /// `ErrorCode.appTransactionIdNotSupported`, and `missing`.
     func owner(
         ofTransaction id: Int64, else missing: AppStoreServerAPI.ErrorCode = .transactionIdNotFound

@@ -43,8 +43,8 @@ struct TransactionPages: Sendable {
         return place
     }
 
-    /// Returns the page that begins at `place`. `entries` must contain those of this page and the first of the next
-    /// one.
+    /// Returns the page that begins at `place`. `entries` must contain the entries of this page and the first
+    /// entry of the next page.
     func page(_ entries: [Entry], from place: PageTokens.Place) -> Page {
         var rest = entries.map { (position: $0.position, transaction: $0.transaction) }
         if case .after(let start) = place {

@@ -14,7 +14,7 @@ struct StoreSigner: Sendable {
     /// A document whose signed form is reused while its contents do not change.
     private enum Document: Hashable {
         case transaction(TransactionRecord, appTransactionID: String, DeviceBinding?)
-        /// Renewal info that changes back is signed again, because readers use the later date.
+        /// Renewal info that changes back to an earlier state is signed again, because readers use the latest one.
         case renewalInfo(RenewalInfo, since: Date, appTransactionID: String, DeviceBinding?)
     }
 

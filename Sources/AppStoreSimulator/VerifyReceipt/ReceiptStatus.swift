@@ -1,7 +1,7 @@
 import SignedData
 
-/// The status in a response of `/verifyReceipt`. Those of Apple's statuses that this store returns (Apple: status). All
-/// but `valid` are thrown. The set is closed.
+/// The status in a response of `/verifyReceipt`: one of Apple's statuses that this store returns (Apple: status). Every
+/// status except `valid` is thrown. The set is closed.
 enum ReceiptStatus: Int, Error, CaseIterable {
     case valid = 0
     /// The request was not a POST.
@@ -14,8 +14,8 @@ enum ReceiptStatus: Int, Error, CaseIterable {
     case wrongSecret = 21004
     /// The receipt server is unavailable. Only returned if a tester sets it.
     case unavailable = 21005
-    /// The subscription has expired, which Apple returns for receipts of before iOS 7. Only returned if a tester sets
-    /// it.
+    /// The subscription has expired. Apple returns this status for receipts from before iOS 7; this store returns it
+    /// only if a tester sets it.
     case subscriptionExpired = 21006
     /// A sandbox receipt at the production address.
     case sandboxReceipt = 21007

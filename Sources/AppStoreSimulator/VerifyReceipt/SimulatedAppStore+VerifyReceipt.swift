@@ -30,7 +30,8 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Verifies the receipt and creates the response. The latest receipt is bound to the device of the sent one.
+    /// Verifies the receipt and creates the response. The latest receipt is bound to the same device as the
+    /// sent receipt.
     private func answer(
         _ request: VerifyReceiptRequest, in environment: AppStoreEnvironment, _ settings: [String: JSONValue],
         _ status: ReceiptStatus

@@ -3,7 +3,8 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// The response of `/verifyReceipt` (Apple: responseBody). Most numbers and Boolean values are strings, as in Apple's.
+/// The response of `/verifyReceipt` (Apple: responseBody). Most numbers and Boolean values are strings, as in Apple's
+/// response.
 struct VerifyReceiptAnswer {
     let json: JSONValue
 
@@ -17,8 +18,8 @@ struct VerifyReceiptAnswer {
         json = .object(members)
     }
 
-    /// Creates the response to a request that is too large, which cannot be retried. Apple's responses have messages in
-    /// `exception` as well.
+    /// Creates the response to a request that failed with `error`, for example for an account with too many
+    /// transactions. It cannot be retried. Apple's responses have messages in `exception` as well.
     init(_ error: SimulatorError, in environment: AppStoreEnvironment) {
         var members: JSONMembers = ["status": .number(ReceiptStatus.internalError.rawValue)]
         members["environment"] = .string(environment.rawValue)
@@ -124,7 +125,8 @@ extension AppReceipt.InAppPurchase {
 }
 
 extension SubscriptionState {
-    /// Apple: responseBody.Pending_renewal_info. In billing retry the period has ended because of the failed payment.
+    /// Apple: responseBody.Pending_renewal_info. In billing retry, the expiration intent is the failed
+    /// payment.
     fileprivate func pendingRenewal(_ catalogue: Catalogue) -> JSONValue {
         let info = RenewalInfo(self, catalogue)
         var members = JSONMembers()

@@ -11,28 +11,29 @@ extension ServerAPIEndpoints {
             rate: 20
         ) { call in
             let original = try call.number("originalTransactionId", else: .invalidOriginalTransactionId)
-            let order = try RenewalExtensionOrder(try await call.body(as: API.ExtendRenewalDateRequest.self))
-            return try await extend(original, order, call.store)
+            let request = try RenewalExtensionRequest(try await call.body(as: API.ExtendRenewalDateRequest.self))
+            return try await extend(original, request, call.store)
         },
         on(
             .post, "/inApps/v1/subscriptions/extend/mass",
             "Extend Subscription Renewal Dates for All Active Subscribers", rate: 1
         ) { call in
-            let order = try MassExtensionOrder(
+            let request = try MassExtensionRequest(
                 try await call.body(as: API.MassExtendRenewalDateRequest.self),
                 in: call.store.configuration.catalogue)
             let outcome = try await call.store.extendRenewals(
-                of: order.product, byDays: order.order.days, request: order.order.request, in: order.storefronts)
+                of: request.product, byDays: request.renewalExtension.days,
+                request: request.renewalExtension.requestID, in: request.storefronts)
             return API.MassExtendRenewalDateResponse { $0.requestIdentifier = outcome.request }
         },
         get(
             "/inApps/v1/subscriptions/extend/mass/{productId}/{requestIdentifier}",
             "Get Status of Subscription Renewal Date Extensions", rate: 1
         ) { call in
-            let product = try MassExtensionOrder.subscription(
+            let product = try MassExtensionRequest.subscription(
                 call.text("productId"), in: call.store.configuration.catalogue)
-            let request = try RenewalExtensionOrder.identifier(call.text("requestIdentifier"))
-            guard let outcome = try call.store.renewalExtension(of: product, request: request) else {
+            let requestID = try RenewalExtensionRequest.identifier(call.text("requestIdentifier"))
+            guard let outcome = try call.store.renewalExtension(of: product, request: requestID) else {
                 throw API.ErrorCode.statusRequestNotFound
             }
             return API.MassExtendRenewalDateStatusResponse {
@@ -46,11 +47,11 @@ extension ServerAPIEndpoints {
     ]
 
     private static func extend(
-        _ original: Int64, _ order: RenewalExtensionOrder, _ store: SimulatedAppStore
+        _ original: Int64, _ request: RenewalExtensionRequest, _ store: SimulatedAppStore
     ) async throws -> API.ExtendRenewalDateResponse {
         do {
             let moved = try await store.extendRenewal(
-                of: TransactionID(unchecked: "\(original)"), byDays: order.days, request: order.request)
+                of: TransactionID(unchecked: "\(original)"), byDays: request.days, request: request.requestID)
             return API.ExtendRenewalDateResponse {
                 $0.originalTransactionId = "\(moved.original)"
                 $0.webOrderLineItemId = moved.webOrderLineItemID.map { "\($0)" }

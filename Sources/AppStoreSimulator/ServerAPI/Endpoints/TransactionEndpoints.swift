@@ -73,7 +73,7 @@ struct OrderID: Sendable, Hashable {
 }
 
 extension SimulatedAppStore {
-    /// Returns the transaction of an order; `nil` for a shared one, which was not ordered.
+    /// Returns the transaction of an order; `nil` for a shared transaction, which was not ordered.
     fileprivate func ordered(_ transaction: Int64) throws -> Sale? {
         do {
             let sale = try findSale(transaction)
@@ -83,7 +83,7 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Sets the app account token of a purchase; of a subscription, that of the current period and of later ones.
+    /// Sets the app account token of a purchase. For a subscription, sets the token of the current and later periods.
     ///
     /// Throws `ErrorCode`: `appTransactionIdNotSupported`, `originalTransactionIdNotFound`,
     /// `transactionIdIsNotOriginalTransactionId`, `familyTransactionNotSupported`; `invalidAppAccountTokenUUID` without

@@ -4,10 +4,10 @@ import Primitives
 import StoreModel
 
 /// A validated request to extend a renewal date.
-struct RenewalExtensionOrder: Sendable, Hashable {
+struct RenewalExtensionRequest: Sendable, Hashable {
     let days: Int
     /// The developer's identifier of the request.
-    let request: String
+    let requestID: String
 
     static let longestIdentifier = 128
 
@@ -22,7 +22,7 @@ struct RenewalExtensionOrder: Sendable, Hashable {
         guard let days, (1...90).contains(days) else { throw .invalidExtendByDays }
         guard let reason, (0...3).contains(reason.rawValue) else { throw .invalidExtendReasonCode }
         self.days = days
-        self.request = try Self.identifier(request)
+        requestID = try Self.identifier(request)
     }
 
     /// Returns an identifier of 1 to 128 characters. Throws `invalidRequestIdentifier`.
@@ -35,18 +35,18 @@ struct RenewalExtensionOrder: Sendable, Hashable {
 }
 
 /// A validated request to extend the renewal dates of all subscribers of a product.
-struct MassExtensionOrder: Sendable, Hashable {
-    let order: RenewalExtensionOrder
+struct MassExtensionRequest: Sendable, Hashable {
+    let renewalExtension: RenewalExtensionRequest
     let product: ProductID
     /// The countries of the subscribers; `nil` means all.
     let storefronts: [String]?
 
-    /// Throws the errors of `RenewalExtensionOrder`, `invalidProductId` for a product that is not a subscription of the
-    /// catalogue, `invalidEmptyStorefrontCountryCodeList` and `invalidStorefrontCountryCode`.
+    /// Throws the errors of `RenewalExtensionRequest`, `invalidProductId` for a product that is not a subscription of
+    /// the catalogue, `invalidEmptyStorefrontCountryCodeList` and `invalidStorefrontCountryCode`.
     init(
         _ request: AppStoreServerAPI.MassExtendRenewalDateRequest, in catalogue: Catalogue
     ) throws(AppStoreServerAPI.ErrorCode) {
-        order = try RenewalExtensionOrder(
+        renewalExtension = try RenewalExtensionRequest(
             request.extendByDays, request.extendReasonCode, request.requestIdentifier)
         product = try Self.subscription(request.productId, in: catalogue)
         storefronts = try Self.storefronts(request.fields["storefrontCountryCodes"])
