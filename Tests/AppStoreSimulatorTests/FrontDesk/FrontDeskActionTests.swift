@@ -135,12 +135,12 @@ struct FrontDeskActionTests {
                     + [DeskStep.answer("document.querySelectorAll('#scenario-report li').length")]
                     + run(head + buys + vip)
                     + [
-                        DeskStep.result("differs"),
+                        DeskStep.result("differ from"),
                         DeskStep.answer("document.querySelector('#scenario-report details').open"),
                         ["text": "#scenario-report details"],
                         DeskStep.answer("document.querySelectorAll('#scenario-report b').length"),
                     ]
-                    + run(#"{"name":"x"}"#) + [DeskStep.result("is no scenario"), ["text": "#outcome"]],
+                    + run(#"{"name":"x"}"#) + [DeskStep.result("is not a scenario"), ["text": "#outcome"]],
                 at: "#/scenarios", refusals: 1)
             #expect(answers[1] == "souk scenario run 'my life.json'")
             #expect(answers[2].stringValue?.contains("<b>A</b>") == true && answers[3] == 3)
