@@ -7,8 +7,8 @@ import SignedData
 import StoreKitAdapter
 import StoreModel
 
-/// A simulated App Store. It sells a catalogue to accounts and devices in virtual time, and signs transactions with its
-/// own root certificate.
+/// A simulated App Store. It sells the products of a catalogue to accounts and devices in virtual time, and signs
+/// transactions with its own root certificate.
 ///
 ///     let store = try await SimulatedAppStore.open(.init(catalogue: catalogue, dataDirectory: "/tmp/store"))
 ///     try await store.createAccount("anna")

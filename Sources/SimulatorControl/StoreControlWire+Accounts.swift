@@ -5,8 +5,8 @@ import StoreModel
 extension StoreControlWire {
     /// A customer account of the store.
     ///
-    /// A request sets only the values that differ from the defaults. By default an account has the catalogue's
-    /// storefront, can make payments, and does not need an approval to buy. An answer has all values.
+    /// A request sets only the values that differ from the defaults. By default an account can make payments, and the
+    /// settings of the store determine the other values. An answer has all values.
     public struct Account: Codable, Sendable, Equatable {
         /// The name of the account.
         public var name: String

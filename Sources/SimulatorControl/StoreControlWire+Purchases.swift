@@ -8,7 +8,7 @@ extension StoreControlWire {
         /// The number of units. 1 by default.
         package var quantity: Int?
         package var offerID: String?
-        /// The kind of the offer. `promotional` by default.
+        /// The kind of the offer. By default, the promotional or else the win-back offer with the identifier is used.
         package var offerKind: PaymentOffer.Kind?
         package var appAccountToken: UUID?
         /// Whether this purchase waits for an approval, whatever the setting of the account.
@@ -62,7 +62,7 @@ extension StoreControlWire {
     /// Turns renewal on again.
     package struct Resume: Codable, Sendable, Equatable {
         package var productID: ProductID
-        /// The product of the group that the subscription renews to, or `nil` for the current one.
+        /// The product of the next period, from the same group; `nil` means the current product.
         package var renewsTo: ProductID?
         package init(productID: ProductID, renewsTo: ProductID? = nil) {
             self.productID = productID

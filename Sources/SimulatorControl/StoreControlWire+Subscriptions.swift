@@ -96,7 +96,7 @@ extension StoreControlWire {
         package init(subscriptions: [Subscription]) { self.subscriptions = subscriptions }
     }
 
-    /// A higher price for existing subscribers, from now on.
+    /// A higher price: for new subscribers from now on, and for existing subscribers from their next renewal.
     package struct NewPrice: Codable, Sendable, Equatable {
         /// The price as a decimal string such as `5.99`, in the currency of the catalogue's storefront.
         package var price: String

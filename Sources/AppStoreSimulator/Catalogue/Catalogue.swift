@@ -107,7 +107,7 @@ public struct Catalogue: Sendable, Equatable {
     public func sold(in storefront: Storefront) -> Catalogue {
         if storefront == self.storefront { return self }
         var reader = CatalogueReader(file: file, soldIn: storefront)
-        // Reading cannot fail, because the storefront causes no error.
+        // Reading cannot fail: the file was read before, and another storefront causes no error.
         return reader.read(source) ?? self
     }
 

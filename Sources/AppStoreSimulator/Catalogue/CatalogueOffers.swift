@@ -32,7 +32,7 @@ package struct OfferCode: Sendable, Hashable {
     package var billingPlan: BillingPlan.Kind
     /// The customers who can redeem the code.
     package var eligibility: Set<Customer>
-    /// Whether a customer who redeems it can have the introductory offer too.
+    /// Whether a customer who redeems the code can have the introductory offer too.
     package var isStackable: Bool
 
     package init(

@@ -1,8 +1,8 @@
 import Primitives
 import StoreModel
 
-/// Reads the `settings` of a catalogue. A setting that cannot be read is a warning, except the storefront, which
-/// determines the currency of every price.
+/// Reads the `settings` of a catalogue. A setting that cannot be read is a warning. A storefront or locale that is not
+/// a string is an error, because the storefront determines the currency of every price.
 extension CatalogueReader {
     mutating func readSettings(_ root: JSONPlace) {
         guard let place = root["settings"] else { return }

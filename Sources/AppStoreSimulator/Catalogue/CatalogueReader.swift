@@ -80,7 +80,7 @@ struct CatalogueReader {
             .init(severity: .warning, code: code, file: file, pointer: pointer, reason: Self.readable(reason)))
     }
 
-    /// Shortens a reason and removes control characters, because it quotes the file.
+    /// Shortens a reason and replaces its control characters, because it quotes the file.
     private static func readable(_ reason: String) -> String {
         let isControl = CharacterSet.controlCharacters.contains
         let scalars = reason.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }

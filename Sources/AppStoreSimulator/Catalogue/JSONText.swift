@@ -1,7 +1,7 @@
 import Primitives
 
 /// A JSON document as bytes, in which one value can change without a change to the rest. White space, escapes and the
-/// order around it stay.
+/// order of the rest stay.
 struct JSONText {
     private(set) var bytes: [UInt8]
 

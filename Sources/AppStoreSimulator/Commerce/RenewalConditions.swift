@@ -10,7 +10,7 @@ struct RenewalConditions: Sendable, Hashable {
         var value: Value
     }
 
-    /// A new price of a product, which applies to each subscriber from the next renewal.
+    /// A new price of a product. It applies to new subscribers from `at`, and to others from their next renewal.
     struct PriceIncrease: Sendable, Hashable {
         var productID: ProductID
         var at: Date

@@ -24,7 +24,7 @@ struct Order: Sendable, Hashable {
     var appAccountToken: UUID?
     /// The identifier of an offer of the product.
     var offerID: String?
-    /// The kind of the offer; `nil` means the promotional or win-back offer with that identifier.
+    /// The kind of the offer; `nil` means the promotional or else the win-back offer with that identifier.
     var offerKind: AppliedOffer.Kind?
     /// Whether this customer gets the introductory offer, as the app's server decided; `nil` means that the store
     /// decides.

@@ -5,7 +5,7 @@ extension SubscriptionState {
     /// The number of transactions, without computing them.
     var count: Int { runs.reduce(0) { $0 + $1.count } }
 
-    /// Every transaction, oldest first, one per period. Requests check `count` first, because it can be large.
+    /// Every transaction, oldest first, one per period. Requests check `count` first, because the list can be long.
     var transactions: [TransactionRecord] {
         var all: [TransactionRecord] = []
         all.reserveCapacity(count)

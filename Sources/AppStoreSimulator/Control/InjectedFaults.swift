@@ -57,16 +57,16 @@ extension InjectedFaults.API {
     /// A description of the call, which continues with "is answered".
     var summary: String {
         switch self {
-        case .signIn: "signing in"
-        case .device: "asking for the device and its storefront"
-        case .loadProducts: "asking for products"
-        case .purchase: "paying"
-        case .updates: "listening for updates"
-        case .finish: "finishing a transaction"
-        case .appStoreSync: "restoring"
-        case .receipt: "asking for the receipt"
-        case .offerCodeRedeem: "redeeming an offer code"
-        case .messages: "answering a message"
+        case .signIn: "a sign-in"
+        case .device: "a request for the device and its storefront"
+        case .loadProducts: "a request for products"
+        case .purchase: "a payment"
+        case .updates: "a request for updates"
+        case .finish: "the finish of a transaction"
+        case .appStoreSync: "a restore"
+        case .receipt: "a request for the receipt"
+        case .offerCodeRedeem: "the redemption of an offer code"
+        case .messages: "the answer to a message"
         }
     }
 }

@@ -6,15 +6,16 @@ import StoreModel
 
 /// Accounts and families.
 extension SimulatedAppStore {
-    /// Creates an account. Without options it is in the catalogue's storefront, can make payments and needs no
-    /// approval.
+    /// Creates an account. Without options, it can make payments, and the settings of the store determine the other
+    /// values.
     ///
     /// - Parameters:
     ///   - name: The name of the account.
-    ///   - storefront: The country of its storefront, as an ISO 3166-1 alpha-3 code.
+    ///   - storefront: The country of its storefront, as an ISO 3166-1 alpha-3 code. Here and below, `nil` means the
+    ///     default.
     ///   - canMakePayments: Whether it can make payments.
-    ///   - askToBuy: Whether its purchases wait for approval. `nil` means the setting of the store.
-    ///   - interruptedPurchases: Whether its purchases are interrupted. `nil` means the setting of the store.
+    ///   - askToBuy: Whether its purchases wait for approval.
+    ///   - interruptedPurchases: Whether its purchases are interrupted.
     /// - Throws: `SimulatorError` (`accountExists`; `unknownStorefront` for an unknown country).
     public func createAccount(
         _ name: AccountName, storefront: String? = nil, canMakePayments: Bool? = nil, askToBuy: Bool? = nil,

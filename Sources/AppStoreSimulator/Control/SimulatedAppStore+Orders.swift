@@ -65,7 +65,7 @@ extension SimulatedAppStore {
     ///   - name: The account.
     ///   - quantity: The quantity.
     ///   - offerID: The identifier of an offer.
-    ///   - offerKind: The kind of the offer. `nil` means a promotional offer.
+    ///   - offerKind: The kind of the offer. `nil` means the promotional or else the win-back offer with `offerID`.
     ///   - appAccountToken: The app account token.
     ///   - simulatesAskToBuy: Whether the purchase waits for approval, whatever the setting of the account.
     /// - Returns: The transaction.

@@ -151,7 +151,7 @@ extension SimulatedAppStore {
 
     // MARK: - All subscribers of a product
 
-    /// Increases the price of a subscription from each customer's next renewal on.
+    /// Increases the price of a subscription: for new subscribers now, and for others from their next renewal.
     ///
     /// - Parameters:
     ///   - product: The product.

@@ -110,7 +110,7 @@ extension SimulatorDatabase {
     /// The first notification to send by `now` in a lane that is not busy. A notification that was never sent is due at
     /// once, even if its instant is ahead of the clock.
     private func firstDue(by now: Date, outside busy: Set<Int64>) throws -> NotificationRecord? {
-        // The number of parameters is fixed, so that the statements stay prepared. Unused ones are -1, not a lane.
+        // The number of parameters is fixed, so the statements stay prepared. Unused ones are -1, which no lane has.
         let lanes = busy.sorted() + Array(repeating: -1, count: max(0, NotificationSender.maximumAttempts - busy.count))
         let isFree = "coalesce(original, 0) NOT IN (\(lanes.indices.map { "?\($0 + 1)" }.joined(separator: ", ")))"
         let values = lanes.map(SQLValue.integer)

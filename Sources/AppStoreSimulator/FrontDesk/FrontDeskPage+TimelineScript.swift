@@ -31,7 +31,7 @@ extension FrontDeskPage {
           return parts;
         };
 
-        // Returns about `limit` instants of an axis at most, at the starts of days, weeks, months or years.
+        // Returns at most about `limit` instants for an axis, at the starts of days, weeks, months or years.
         const ticks = (from, to, limit) => {
           const dayLength = 86400000, span = to - from;
           const months = [1, 2, 3, 6, 12, 24, 60, 120, 600].find((step) => span / (30.4 * dayLength * step) <= limit) || 1200;

@@ -9,7 +9,7 @@ import StoreModel
 ///     #expect(report.holds, "\(report)")
 ///
 /// Each run has its own store in a temporary folder, a clock that is stopped unless the file sets a rate, and a
-/// receiver of notifications in this process. It does not use the network.
+/// receiver of notifications in this process. A run does not use the network.
 public struct Scenario: Sendable {
     /// The file name that the caller passed.
     public let file: String

@@ -62,7 +62,7 @@ struct StoreSigner: Sendable {
         _ record: TransactionRecord, appTransactionID: String, for binding: DeviceBinding? = nil, at now: Date,
         isFresh: Bool
     ) throws -> String {
-        try remembered(.transaction(record, appTransactionID: appTransactionID, binding), isFresh: isFresh) {
+        try cached(.transaction(record, appTransactionID: appTransactionID, binding), isFresh: isFresh) {
             var payload = payload(of: record, appTransactionID: appTransactionID, at: now)
             if let verification = try binding?.verification(for: "transaction \(record.id)") {
                 (payload.deviceVerification, payload.deviceVerificationNonce) = verification
@@ -77,7 +77,7 @@ struct StoreSigner: Sendable {
         isFresh: Bool
     ) throws -> String {
         let info = renewalInfo(state)
-        return try remembered(
+        return try cached(
             .renewalInfo(info, since: state.changedAt, appTransactionID: appTransactionID, binding), isFresh: isFresh
         ) {
             var payload = payload(of: info, appTransactionID: appTransactionID, at: now)
@@ -120,9 +120,9 @@ struct StoreSigner: Sendable {
 
     static func signedDate(_ now: Date) -> Date { Date(microseconds: Timestamps.signed(now) * 1000) }
 
-    /// Returns the signed form of a document: the remembered one, unless `isFresh`. If two threads sign the same
+    /// Returns the signed form of a document: the cached form, unless `isFresh`. If two threads sign the same
     /// document at once, both return the form that was stored first.
-    private func remembered(_ document: Document, isFresh: Bool, _ sign: () throws -> String) throws -> String {
+    private func cached(_ document: Document, isFresh: Bool, _ sign: () throws -> String) throws -> String {
         if !isFresh, let known = signed.withLock({ $0[document] }) { return known }
         let text = try sign()
         guard !isFresh else { return text }

@@ -4,7 +4,7 @@ import SignedData
 import StoreModel
 
 extension SimulatedAppStore {
-    /// Returns the response to any body that was sent to `/verifyReceipt`. The contents of a receipt are read after its
+    /// Returns the response to a body that was sent to `/verifyReceipt`. The contents of a receipt are read after its
     /// signature was verified.
     ///
     /// - Parameter address: The environment of the address; `nil` means the one of the setting

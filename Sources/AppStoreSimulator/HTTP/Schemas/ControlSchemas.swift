@@ -103,7 +103,10 @@ extension StoreControlWire.Buy: WireModel {
         .required("productID", .product),
         .optional("quantity", .integer(1...1_000_000).described("the store refuses more than 10 at once")),
         .optional("offerID", .text),
-        .optional("offerKind", .choice(["promotional", "winBack"]).described("promotional by default")),
+        .optional(
+            "offerKind",
+            .choice(["promotional", "winBack"]).described(
+                "by default the promotional or else the win-back offer with this id")),
         .optional("appAccountToken", .uuid), .optional("simulatesAskToBuy", .flag),
     ])
 }
