@@ -187,7 +187,7 @@ struct ContentFolderTests {
         ("a.b/c", "application/octet-stream"), ("x.unknown", "application/octet-stream"),
     ])
     func `the media type follows from the end of the name`(name: String, type: String) {
-        #expect(ContentType.of(name) == type)
+        #expect(ContentType.ofFile(named: name) == type)
     }
 }
 

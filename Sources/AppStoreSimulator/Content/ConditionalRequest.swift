@@ -58,7 +58,7 @@ struct ConditionalRequest: Sendable {
 
 /// The media type of a file, by the end of its name.
 enum ContentType {
-    static func of(_ name: String) -> String {
+    static func ofFile(named name: String) -> String {
         guard let dot = name.lastIndex(of: "."), !name[dot...].contains("/") else { return binary }
         return byExtension[name[name.index(after: dot)...].lowercased()] ?? binary
     }

@@ -133,7 +133,7 @@ final class ServedFile: Sendable {
         ]
         let conditions = ConditionalRequest(request.headers)
         if conditions.isUnchanged(entityTag, modified: seconds) { return HTTPResponse(status: 304, headers: headers) }
-        headers["Content-Type"] = ContentType.of(name)
+        headers["Content-Type"] = ContentType.ofFile(named: name)
         headers["X-Content-Type-Options"] = "nosniff"
         switch conditions.range(of: status.size, entityTag, modified: seconds) {
         case .whole:

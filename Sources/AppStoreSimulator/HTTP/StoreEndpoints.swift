@@ -36,7 +36,7 @@ enum StoreEndpoints {
     static let bodyLimit = 64 << 10
 
     /// Creates an endpoint without a body.
-    static func on<Answer: Encodable & Sendable & WireModel>(
+    static func endpoint<Answer: Encodable & Sendable & WireModel>(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String,
         parameters: [OpenAPIDocument.Parameter] = [], status: Int = 200, refusals: [SimulatorError.Code] = [],
         canReturnStoreFailure: Bool = false, _ respond: @escaping @Sendable (StoreCall) async throws -> Answer
@@ -48,7 +48,9 @@ enum StoreEndpoints {
     }
 
     /// Creates an endpoint with a body.
-    static func on<RequestBody: Decodable & WireModel & SendableMetatype, Answer: Encodable & Sendable & WireModel>(
+    static func endpoint<
+        RequestBody: Decodable & WireModel & SendableMetatype, Answer: Encodable & Sendable & WireModel
+    >(
         _ method: HTTPRequest.Method, _ path: String, _ id: String, _ summary: String,
         parameters: [OpenAPIDocument.Parameter] = [], taking bodyType: RequestBody.Type, isOptional: Bool = false,
         limit: Int = bodyLimit, status: Int = 200, refusals: [SimulatorError.Code] = [],

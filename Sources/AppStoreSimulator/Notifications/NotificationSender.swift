@@ -98,7 +98,7 @@ final class NotificationSender: Sendable {
     private static func save(
         _ finished: [FinishedAttempt], _ rules: SendingRules, _ db: SimulatorDatabase, at now: Date
     ) throws {
-        for one in finished { try db.end(one.attempt, one.result, rules, at: now) }
+        for ended in finished { try db.end(ended.attempt, ended.result, rules, at: now) }
     }
 }
 

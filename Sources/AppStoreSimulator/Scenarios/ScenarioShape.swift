@@ -136,8 +136,8 @@ enum ListRule {
                     throw here.finding("a count should be 0 or more")
                 }
             } else {
-                guard let some = here.elements else { throw here.finding("this should be a list") }
-                elements += some
+                guard let listed = here.elements else { throw here.finding("this should be a list") }
+                elements += listed
             }
         }
         return elements

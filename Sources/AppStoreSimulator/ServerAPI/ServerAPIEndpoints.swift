@@ -27,7 +27,7 @@ enum ServerAPIEndpoints {
     }
 
     /// Creates an endpoint that performs an action and responds with a payload.
-    static func on<Fields>(
+    static func action<Fields>(
         _ method: HTTPRequest.Method, _ path: String, _ name: String, rate: Int,
         _ act: @escaping @Sendable (ServerCall) async throws -> AppStorePayload<Fields>
     ) -> Endpoint<ServerAPIHandler> {
@@ -37,7 +37,7 @@ enum ServerAPIEndpoints {
     }
 
     /// Creates an endpoint that performs an action and responds with a status.
-    static func on(
+    static func action(
         _ method: HTTPRequest.Method, _ path: String, _ name: String, rate: Int, status: Int = 200,
         _ act: @escaping @Sendable (ServerCall) async throws -> Void
     ) -> Endpoint<ServerAPIHandler> {

@@ -37,9 +37,9 @@ final class ServerAuthenticator: Sendable {
         let token = try Self.token(of: request)
         let now = clock.now()
         if let known = accepted.withLock({ $0.value(for: token) }), known.contains(now) { return }
-        let until = try verifier.verify(token, at: now)
+        let expiry = try verifier.verify(token, at: now)
         guard token.utf8.count <= Self.longestCachedToken else { return }
-        accepted.withLock { $0.insert(now..<until, for: token) }
+        accepted.withLock { $0.insert(now..<expiry, for: token) }
     }
 
     private static func token(of request: HTTPRequest) throws(SignedDataError) -> String {

@@ -6,10 +6,10 @@ import StoreModel
 
 extension StoreEndpoints {
     static let accounts: [Endpoint<StoreHandler>] = [
-        on(.get, "/control/v1/accounts", "accounts", "All accounts") { call in
+        endpoint(.get, "/control/v1/accounts", "accounts", "All accounts") { call in
             StoreControlWire.Accounts(accounts: try call.store.accountList())
         },
-        on(
+        endpoint(
             .post, "/control/v1/accounts", "createAccount", "A new account", taking: StoreControlWire.Account.self,
             status: 201, refusals: [.accountExists, .unknownStorefront]
         ) { call, body in
@@ -21,14 +21,14 @@ extension StoreEndpoints {
                     interruptedPurchases: body.interruptedPurchases))
             return try call.store.account(name)
         },
-        on(.get, "/control/v1/accounts/{account}", "account", "Get an account with its settings") { call in
+        endpoint(.get, "/control/v1/accounts/{account}", "account", "Get an account with its settings") { call in
             try call.store.account(try call.account)
         },
-        on(
+        endpoint(
             .patch, "/control/v1/accounts/{account}", "changeAccount", "Change an account",
             taking: StoreControlWire.AccountChange.self, refusals: [.unknownStorefront]
         ) { call, change in try await call.store.change(try call.account, change) },
-        on(
+        endpoint(
             .post, "/control/v1/accounts/{account}/rescind-consent", "rescindConsent",
             "Withdraw a parent's consent to the account's use of the app, and notify the server"
         ) { call in
@@ -38,10 +38,10 @@ extension StoreEndpoints {
     ]
 
     static let families: [Endpoint<StoreHandler>] = [
-        on(.get, "/control/v1/families", "families", "All families") { call in
+        endpoint(.get, "/control/v1/families", "families", "All families") { call in
             StoreControlWire.Families(families: try call.store.families())
         },
-        on(
+        endpoint(
             .post, "/control/v1/families", "createFamily", "Create a family with its organizer",
             taking: StoreControlWire.NewFamily.self, status: 201,
             refusals: [.familyExists, .unknownAccount, .inAnotherFamily]
@@ -49,13 +49,13 @@ extension StoreEndpoints {
             try await call.store.createFamily(
                 FamilyName(unchecked: body.name), organizer: AccountName(unchecked: body.organizer))
         },
-        on(
+        endpoint(
             .post, "/control/v1/families/{family}/members", "joinFamily",
             "Add an account to a family, and share purchases from now on",
             taking: StoreControlWire.AccountReference.self,
             refusals: [.unknownAccount, .inAnotherFamily, .familyFull]
         ) { call, body in try await call.store.join(try call.family, AccountName(unchecked: body.account)) },
-        on(
+        endpoint(
             .delete, "/control/v1/families/{family}/members/{member}", "leaveFamily",
             "Remove an account from a family and end its shares; without its organizer a family ends",
             refusals: [.notInFamily]
@@ -63,21 +63,21 @@ extension StoreEndpoints {
     ]
 
     static let devices: [Endpoint<StoreHandler>] = [
-        on(
+        endpoint(
             .get, "/control/v1/accounts/{account}/devices", "devices", "The devices signed in to an account"
         ) { call in StoreControlWire.Devices(devices: try call.store.devices(of: try call.account)) },
-        on(.delete, "/control/v1/devices/{device}", "signOut", "Sign a device out") { call in
+        endpoint(.delete, "/control/v1/devices/{device}", "signOut", "Sign a device out") { call in
             try await call.store.signOut(try call.device)
             return Nothing()
         },
-        on(
+        endpoint(
             .put, "/control/v1/devices/{device}/account", "switchAccount", "Sign a device in to another account",
             taking: StoreControlWire.AccountReference.self, refusals: [.unknownAccount]
         ) { call, body in
             try await call.store.switchAccount(of: try call.device, to: AccountName(unchecked: body.account))
             return try call.store.device(try call.device)
         },
-        on(
+        endpoint(
             .get, "/control/v1/devices/{device}/receipt", "receipt", "The app receipt of a device",
             refusals: [.tooManyTransactions]
         ) { call in try await receipt(call) },

@@ -14,28 +14,28 @@ extension StoreEndpoints {
 
     /// The API for devices: for an app, StoreKit has this role.
     static let device: [Endpoint<StoreHandler>] = [
-        on(
+        endpoint(
             .post, "/store/v1/devices", "signIn", "Sign a device in to an account", taking: StoreWire.SignIn.self,
             refusals: [.unknownAccount]
         ) { call, body in try await call.store.signIn(account: AccountName(unchecked: body.account)) },
-        on(.get, devicePath, "device", "The device, its account and storefront") { call in
+        endpoint(.get, devicePath, "device", "The device, its account and storefront") { call in
             try await call.store.state(of: try call.device)
         },
-        on(
+        endpoint(
             .get, devicePath + "/products", "deviceProducts", "Get the products in the device's storefront",
             parameters: [productIDs]
         ) {
             call in
             try await call.store.products(call.productIDs, for: try call.device)
         },
-        on(
+        endpoint(
             .post, devicePath + "/payments", "addPayment", "Add a payment; its outcome is one of the updates",
             taking: Payment.self
         ) { call, payment in
             try await call.store.add(payment, from: try call.device)
             return StoreWire.Accepted(paymentID: payment.id)
         },
-        on(
+        endpoint(
             .get, devicePath + "/updates", "updates", "Get the updates after a cursor, oldest first",
             parameters: [
                 .init(
@@ -51,21 +51,23 @@ extension StoreEndpoints {
                 for: try call.device, after: call.query["after"], wait: call.seconds("wait"),
                 storefront: call.query["storefront"])
         },
-        on(.post, devicePath + "/transactions/{transaction}/finish", "finish", "Mark a transaction as delivered") {
+        endpoint(.post, devicePath + "/transactions/{transaction}/finish", "finish", "Mark a transaction as delivered")
+        {
             call in
             try await call.store.finish(try call.transaction, from: try call.device)
             return Nothing()
         },
-        on(.post, devicePath + "/restore", "restore", "The transactions that give access now, freshly signed") { call in
+        endpoint(.post, devicePath + "/restore", "restore", "The transactions that give access now, freshly signed") {
+            call in
             StoreWire.Transactions(transactions: try await call.store.restore(for: try call.device))
         },
-        on(
+        endpoint(
             .get, devicePath + "/owned-transactions", "ownedTransactions",
             "The transactions that give access now, without a restore"
         ) { call in
             StoreWire.Transactions(transactions: try call.store.ownedTransactions(of: try call.device))
         },
-        on(
+        endpoint(
             .post, devicePath + "/offer-codes", "redeemOnDevice",
             "Redeem an offer code; its outcome is one of the updates",
             taking: OfferCodeRedemption.self, canReturnStoreFailure: true
@@ -73,7 +75,7 @@ extension StoreEndpoints {
             try await call.store.redeem(redemption, from: try call.device)
             return Nothing()
         },
-        on(
+        endpoint(
             .post, devicePath + "/messages/{message}", "answerMessage",
             "Answer a message of the store for the customer",
             taking: StoreWire.MessageAnswer.self, canReturnStoreFailure: true
@@ -81,18 +83,18 @@ extension StoreEndpoints {
             try await call.store.answer(call.path["message"], with: body.answer, from: try call.device)
             return Nothing()
         },
-        on(
+        endpoint(
             .post, devicePath + "/promoted-purchases/{product}", "takePromotedPurchase",
             "Take a promoted purchase; only one device can", refusals: [.unknownPromotedPurchase]
         ) { call in try await call.store.takePromotedPurchase(of: try call.product, for: try call.device) },
-        on(
+        endpoint(
             .get, devicePath + "/receipt", "deviceReceipt", "Get the present app receipt",
             refusals: [.tooManyTransactions]
         ) { call in
             try await call.store.applyInjectedFaults(to: .receipt)
             return try await receipt(call)
         },
-        on(
+        endpoint(
             .get, devicePath + "/app-transaction", "appTransaction", "Get the app transaction, signed for the device"
         ) {
             call in
@@ -103,19 +105,19 @@ extension StoreEndpoints {
     // MARK: - Time
 
     static let clock: [Endpoint<StoreHandler>] = [
-        on(
+        endpoint(
             .get, "/control/v1/clock", "clock", "Get the virtual time; with `after`, wait for a change",
             parameters: [
                 .init("after", in: .query, .integer(0...(1 << 53)), "wait until the revision differs from this one"),
                 wait,
             ]
         ) { call in await call.store.clockState(after: call.integer("after"), wait: call.seconds("wait")) },
-        on(
+        endpoint(
             .post, "/control/v1/clock/advance", "advance",
             "Advance virtual time, and process everything that is due by then",
             taking: StoreControlWire.Advance.self, refusals: [.invalidValue]
         ) { call, body in try await call.store.advance(body) },
-        on(
+        endpoint(
             .put, "/control/v1/clock/rate", "setClockRate", "Change the speed of virtual time",
             taking: StoreControlWire.ClockRate.self
         ) { call, body in
@@ -128,18 +130,18 @@ extension StoreEndpoints {
     ]
 
     static let catalogue: [Endpoint<StoreHandler>] = [
-        on(
+        endpoint(
             .get, "/control/v1/products", "products", "Get the products on sale",
             parameters: [productIDs, storefront], refusals: [.unknownStorefront]
         ) { call in
             try call.store.products(call.productIDs, storefront: call.query["storefront"])
         },
-        on(
+        endpoint(
             .post, "/control/v1/products/{product}/price-increase", "increasePrice",
             "Increase a price from the next renewal on", taking: StoreControlWire.NewPrice.self, status: 201,
             refusals: [.invalidValue]
         ) { call, body in try await call.store.increasePrice(of: try call.product, body) },
-        on(
+        endpoint(
             .get, "/control/v1/price-increases", "priceIncreases", "Get the price increases"
         ) {
             call in
@@ -148,14 +150,14 @@ extension StoreEndpoints {
                     .init(productID: $0.productID, at: $0.at, price: $0.price, needsConsent: $0.needsConsent)
                 })
         },
-        on(
+        endpoint(
             .post, "/control/v1/products/{product}/withdraw", "withdraw",
             "Withdraw a product; its subscriptions end with their periods"
         ) { call in
             try await call.store.setWithdrawn(try call.product, true)
             return Nothing()
         },
-        on(
+        endpoint(
             .post, "/control/v1/products/{product}/offer", "offer", "Sell a withdrawn product again"
         ) { call in
             try await call.store.setWithdrawn(try call.product, false)

@@ -7,7 +7,7 @@ extension StoreEndpoints {
     private static let path = "/control/v1/notifications"
 
     static let notifications: [Endpoint<StoreHandler>] = [
-        on(
+        endpoint(
             .get, path, "notifications",
             "List the notifications for the app's server, oldest first, with their attempts",
             parameters: [
@@ -22,14 +22,14 @@ extension StoreEndpoints {
                     of: call.identifier("account"), type: call.query["type"], after: call.integer("after") ?? 0,
                     limit: Int(call.integer("limit") ?? 100)))
         },
-        on(
+        endpoint(
             .post, path + "/deliver", "deliverNotifications", "Send everything that is due, and wait until it is sent",
             refusals: [.notNow]
         ) { call in
             let left = try await call.store.deliverNotifications()
             return StoreControlWire.Deliveries(waiting: left.waiting, next: left.next)
         },
-        on(
+        endpoint(
             .post, path + "/{notification}/resend", "resendNotification",
             "Send a notification again, even if it has arrived",
             refusals: [.notNow]

@@ -8,15 +8,15 @@ extension StoreEndpoints {
     private static let transactionPath = "/control/v1/transactions/{transaction}"
 
     static let purchases: [Endpoint<StoreHandler>] = [
-        on(
+        endpoint(
             .post, accountPath + "/buy", "buy", "Buy for an account, without a device",
             taking: StoreControlWire.Buy.self, canReturnStoreFailure: true
         ) { call, body in try await call.store.buy(body, for: try call.account) },
-        on(
+        endpoint(
             .post, accountPath + "/redeem", "redeem", "Redeem an offer code", taking: StoreControlWire.Redeem.self,
             canReturnStoreFailure: true
         ) { call, body in try await call.store.redeem(body, for: try call.account) },
-        on(
+        endpoint(
             .post, accountPath + "/promote", "promote",
             "Begin a promoted purchase, which the app completes",
             taking: StoreControlWire.Promotion.self, refusals: [.unknownProduct], canReturnStoreFailure: true
@@ -24,30 +24,30 @@ extension StoreEndpoints {
             try await call.store.promote(body, for: try call.account)
             return Nothing()
         },
-        on(
+        endpoint(
             .get, accountPath + "/transactions", "transactions", "All transactions of an account, oldest first",
             refusals: [.tooManyTransactions]
         ) { call in
             StoreControlWire.Transactions(transactions: try await call.store.transactions(of: try call.account))
         },
-        on(
+        endpoint(
             .get, accountPath + "/subscriptions", "subscriptions", "All subscriptions of an account, with their status"
         ) { call in
             StoreControlWire.Subscriptions(subscriptions: try await call.store.subscriptions(of: try call.account))
         },
-        on(
+        endpoint(
             .get, accountPath + "/entitlements", "entitlements", "The transactions that give an account access now"
         ) { call in
             StoreControlWire.Transactions(transactions: try await call.store.entitlements(of: try call.account))
         },
-        on(
+        endpoint(
             .get, accountPath + "/unfinished", "unfinished", "The transactions that no device has finished",
             refusals: [.tooManyTransactions]
         ) { call in
             StoreControlWire.Transactions(
                 transactions: try await call.store.unfinishedTransactions(of: try call.account))
         },
-        on(
+        endpoint(
             .get, "/control/v1/orders", "pendingOrders", "List the purchases that wait",
             parameters: [.init("account", in: .query, .name, "only purchases of this account")],
             refusals: [.unknownAccount]
@@ -61,7 +61,7 @@ extension StoreEndpoints {
             try await $0.renew($2, for: $1)
         },
         subscriptionEndpoint("cancel", "cancel", "Turn auto-renewal off") { try await $0.cancel($2, for: $1) },
-        on(
+        endpoint(
             .post, accountPath + "/resume", "resume", "Turn auto-renewal on again, perhaps to another plan",
             taking: StoreControlWire.Resume.self, refusals: [.unknownSubscription, .otherGroup]
         ) { call, body in
@@ -76,7 +76,7 @@ extension StoreEndpoints {
         subscriptionEndpoint(
             "resolve-billing", "resolveBilling", "Let the payments of a subscription work again", refusals: [.notNow]
         ) { try await $0.resolveBilling($2, for: $1) },
-        on(
+        endpoint(
             .post, accountPath + "/price-consent", "answerPriceIncrease", "Answer a price increase for the customer",
             taking: StoreControlWire.PriceConsent.self,
             refusals: [.unknownSubscription, .nothingToAnswer]
@@ -91,35 +91,35 @@ extension StoreEndpoints {
         _ act:
             @escaping @Sendable (SimulatedAppStore, AccountName, ProductID) async throws -> StoreControlWire.Transaction
     ) -> Endpoint<StoreHandler> {
-        on(
+        endpoint(
             .post, "\(accountPath)/\(word)", id, summary, taking: StoreControlWire.OfProduct.self,
             refusals: [.unknownSubscription] + refusals
         ) { call, body in try await act(call.store, try call.account, body.productID) }
     }
 
     static let transactions: [Endpoint<StoreHandler>] = [
-        on(
+        endpoint(
             .post, transactionPath + "/refund", "refund", "Refund a transaction, in full or in part",
             taking: StoreControlWire.Refund.self, isOptional: true, refusals: [.alreadyRevoked, .invalidValue, .notNow]
         ) { call, body in try await call.store.refund(try call.transaction, body) },
-        on(
+        endpoint(
             .post, transactionPath + "/reverse-refund", "reverseRefund", "Reverse a refund",
             refusals: [.notRefunded]
         ) { call in try await call.store.reverseRefund(try call.transaction) },
-        on(
+        endpoint(
             .post, transactionPath + "/request-refund", "requestRefund",
             "Request a refund for the customer, and a consumption report from the server",
             taking: StoreControlWire.RefundRequest.self, isOptional: true, refusals: [.alreadyRevoked, .notNow]
         ) { call, body in try await call.store.requestRefund(of: try call.transaction, body) },
-        on(
+        endpoint(
             .post, transactionPath + "/decline-refund", "declineRefund", "Decline a refund request",
             refusals: [.alreadyRevoked, .notNow]
         ) { call in try await call.store.declineRefund(of: try call.transaction) },
-        on(
+        endpoint(
             .post, transactionPath + "/revoke", "revoke", "Revoke a transaction, as when a family stops sharing",
             refusals: [.alreadyRevoked]
         ) { call in try await call.store.revoke(try call.transaction) },
-        on(
+        endpoint(
             .get, transactionPath + "/consumption", "consumption",
             "Get the consumption information from the app's server"
         ) { call in
@@ -128,12 +128,12 @@ extension StoreEndpoints {
                 transactionID: try call.transaction, sentAt: consumption.sentAt, version: consumption.version,
                 information: consumption.information)
         },
-        on(
+        endpoint(
             .post, transactionPath + "/ask-to-buy", "answerAskToBuy",
             "Approve or decline a purchase that waits for approval",
             taking: StoreControlWire.AskToBuy.self, refusals: [.notPending], canReturnStoreFailure: true
         ) { call, body in try await call.store.answerAskToBuy(try call.transaction, body.decision) },
-        on(
+        endpoint(
             .post, transactionPath + "/resolve", "resolveInterruption", "Complete an interrupted purchase",
             refusals: [.notPending], canReturnStoreFailure: true
         ) { call in try await call.store.resolveInterruption(try call.transaction) },

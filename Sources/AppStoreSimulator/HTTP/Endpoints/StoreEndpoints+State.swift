@@ -9,35 +9,35 @@ extension StoreEndpoints {
     private static let stateLimit = 256 << 20
 
     static let state: [Endpoint<StoreHandler>] = [
-        on(.get, "/control/v1/settings", "settings", "Every setting with its value") { call in
+        endpoint(.get, "/control/v1/settings", "settings", "Every setting with its value") { call in
             StoreControlWire.Settings(settings: try call.store.settings())
         },
-        on(.get, "/control/v1/settings/{setting}", "setting", "One setting") { call in
+        endpoint(.get, "/control/v1/settings/{setting}", "setting", "One setting") { call in
             let wanted = try setting(call)
             return StoreControlWire.Setting(
                 name: wanted.name, value: try call.store.settings().first { $0.name == wanted.name }?.value ?? .null)
         },
-        on(
+        endpoint(
             .put, "/control/v1/settings/{setting}", "set", "Change a setting",
             taking: StoreControlWire.SettingValue.self, refusals: [.invalidValue]
         ) { call, body in
             let wanted = try setting(call)
             return try await call.store.set(wanted, to: try wanted.value(of: body.value))
         },
-        on(
+        endpoint(
             .get, "/control/v1/state", "exportState", "Export the state of the store"
         ) {
             call in
             StoreState(value: try await call.store.exportState())
         },
-        on(
+        endpoint(
             .put, "/control/v1/state", "importState", "Replace the state by an exported one",
             taking: StoreState.self, limit: stateLimit, refusals: [.otherBundle, .invalidValue]
         ) { call, state in
             try await call.store.importState(state.value)
             return Nothing()
         },
-        on(
+        endpoint(
             .post, "/control/v1/scenarios/run", "runScenario", "Run a scenario in a store of its own",
             taking: ScenarioDocument.self, limit: ScenarioReader.byteLimit, refusals: [.invalidValue, .notNow]
         ) { call, scenario in
@@ -56,10 +56,11 @@ extension StoreEndpoints {
     }
 
     static let documents: [Endpoint<StoreHandler>] = [
-        on(.get, "/", "index", "Get the app and the APIs of the store, as JSON or as a page for browsers") { call in
+        endpoint(.get, "/", "index", "Get the app and the APIs of the store, as JSON or as a page for browsers") {
+            call in
             StoreIndex(bundleID: call.store.configuration.bundleID)
         },
-        on(.get, "/openapi.json", "openapi", "This document (OpenAPI 3.1)") { _ in
+        endpoint(.get, "/openapi.json", "openapi", "This document (OpenAPI 3.1)") { _ in
             StoreOpenAPIDocument(StoreEndpoints.all)
         },
     ]

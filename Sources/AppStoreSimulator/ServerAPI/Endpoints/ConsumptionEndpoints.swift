@@ -9,7 +9,7 @@ import StoreModel
 extension ServerAPIEndpoints {
     /// The endpoints that receive consumption information before a refund is decided.
     static let consumption: [Endpoint<ServerAPIHandler>] = [
-        on(
+        action(
             .put, "/inApps/v2/transactions/consumption/{transactionId}", "Send Consumption Information", rate: 50,
             status: 202
         ) { call in
@@ -17,7 +17,7 @@ extension ServerAPIEndpoints {
             let request = try await call.body(as: API.ConsumptionRequest.self)
             try await call.store.save(ConsumptionReport(request), of: transaction)
         },
-        on(
+        action(
             .put, "/inApps/v1/transactions/consumption/{transactionId}", "Send Consumption Information V1", rate: 50,
             status: 202
         ) { call in

@@ -6,7 +6,7 @@ import StoreModel
 extension ServerAPIEndpoints {
     /// The endpoints that extend renewal dates.
     static let extensions: [Endpoint<ServerAPIHandler>] = [
-        on(
+        action(
             .put, "/inApps/v1/subscriptions/extend/{originalTransactionId}", "Extend a Subscription Renewal Date",
             rate: 20
         ) { call in
@@ -14,7 +14,7 @@ extension ServerAPIEndpoints {
             let request = try RenewalExtensionRequest(try await call.body(as: API.ExtendRenewalDateRequest.self))
             return try await extend(original, request, call.store)
         },
-        on(
+        action(
             .post, "/inApps/v1/subscriptions/extend/mass",
             "Extend Subscription Renewal Dates for All Active Subscribers", rate: 1
         ) { call in

@@ -7,7 +7,7 @@ import StoreModel
 extension ServerAPIEndpoints {
     /// The endpoints for test notifications and the notification history.
     static let notifications: [Endpoint<ServerAPIHandler>] = [
-        on(.post, "/inApps/v1/notifications/test", "Request a Test Notification", rate: 1) { call in
+        action(.post, "/inApps/v1/notifications/test", "Request a Test Notification", rate: 1) { call in
             do {
                 let token = try await call.store.requestTestNotification()
                 return API.SendTestNotificationResponse { $0.testNotificationToken = token }
@@ -29,7 +29,7 @@ extension ServerAPIEndpoints {
                 $0.firstSendAttemptResult = sent.results.first?.sendAttemptResult
             }
         },
-        on(.post, "/inApps/v1/notifications/history", "Get Notification History", rate: 50) { call in
+        action(.post, "/inApps/v1/notifications/history", "Get Notification History", rate: 50) { call in
             try await history(call)
         },
     ]

@@ -24,13 +24,13 @@ extension ServerAPIEndpoints {
             }
         },
         get("/inApps/v1/lookup/{orderId}", "Look Up Order ID", rate: 10) { try lookUp($0) },
-        on(.post, "/inApps/v1/transactions/{transactionId}/finish", "Finish Transaction", rate: 50) { call in
+        action(.post, "/inApps/v1/transactions/{transactionId}/finish", "Finish Transaction", rate: 50) { call in
             let sale = try call.store.findSale(try call.number("transactionId"))
             try await call.store.database.write { sql in
                 _ = try SimulatorDatabase(sql).finish(sale.transaction.id, of: sale.account.id, at: sale.now)
             }
         },
-        on(
+        action(
             .put, "/inApps/v1/transactions/{originalTransactionId}/appAccountToken", "Set App Account Token", rate: 20
         ) { call in
             let original = try call.number("originalTransactionId")
