@@ -257,7 +257,7 @@ extension AppStoreServerAPI.ErrorCode {
         ),
         (
             .serverNotificationUrlNotFound, "serverNotificationUrlNotFound",
-            "No URL is set that notifications could be sent to."
+            "No URL for notifications is set."
         ),
         (
             .testNotificationNotFound, "testNotificationNotFound",
@@ -274,8 +274,8 @@ extension AppStoreServerAPI.ErrorCode {
         (.appTransactionDoesNotExist, "appTransactionDoesNotExist", "The customer has no app transaction."),
         (.defaultMessageNotFound, "defaultMessageNotFound", "No default message is set."),
         (.realtimeUrlNotFound, "realtimeUrlNotFound", "No URL is set."),
-        (.imageAlreadyExists, "imageAlreadyExists", "There is an image with this identifier already."),
-        (.messageAlreadyExists, "messageAlreadyExists", "There is a message with this identifier already."),
+        (.imageAlreadyExists, "imageAlreadyExists", "An image with this identifier already exists."),
+        (.messageAlreadyExists, "messageAlreadyExists", "A message with this identifier already exists."),
         (.rateLimitExceeded, "rateLimitExceeded", "Rate limit exceeded."),
         (.generalInternal, "generalInternal", "An internal error."),
         (.generalInternalRetryable, "generalInternalRetryable", "An internal error. Try again."),

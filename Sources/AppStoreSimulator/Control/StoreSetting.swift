@@ -50,10 +50,10 @@ public struct StoreSetting: Sendable, Hashable {
     public static let timeRate = StoreSetting(
         name: "timeRate", kind: .choice(TimeRate.names), summary: "the speed of virtual time")
 
-    /// The URL that receives App Store Server Notifications. Events while it is `off` are never sent.
+    /// The URL that receives App Store Server Notifications. While it is `off`, no notifications are created.
     public static let notificationsURL = StoreSetting(
         name: "notificationsURL", kind: .url,
-        summary: "the URL for App Store Server Notifications; events while it is off are never sent")
+        summary: "the URL for App Store Server Notifications; while it is off, none are created")
     /// Whether failed notifications are sent again, as in production, or not, as in the sandbox.
     public static let notificationRetries = StoreSetting(
         name: "notificationRetries", kind: .choice(["production", "sandbox"]),

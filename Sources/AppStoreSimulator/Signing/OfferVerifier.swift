@@ -39,7 +39,7 @@ struct OfferVerifier: Sendable {
             let signed = try verified(jws, at: instants)
             let request = signed.request
             guard let isAllowed = request.allowsIntroductoryOffer, request.productID == payment.productID else {
-                throw Self.invalid("The introductory offer's signature is for another product or for something else.")
+                throw Self.invalid("The introductory offer's signature is for another product or another purpose.")
             }
             try use(signed, in: event)
             return isAllowed
@@ -71,7 +71,7 @@ struct OfferVerifier: Sendable {
         let request = signed.request
         guard request.audience == .promotionalOffer, request.productID == payment.productID,
             request.offerID == offer.id
-        else { throw Self.invalid("The offer's signature is for another product, another offer or something else.") }
+        else { throw Self.invalid("The offer's signature is for another product, another offer or another purpose.") }
         try use(signed, in: event)
     }
 
