@@ -10,7 +10,7 @@ import Testing
 struct TimestampsTests {
     private let clock = Fixtures.start
 
-    @Test func `no event is reported before all events of its commit are stored`() {
+    @Test func `no event is reported before it is stored`() {
         let timestamps = Timestamps(floor: .distantPast)
         let (first, second) = (timestamps.ticket(), timestamps.ticket())
         let before = timestamps.beginEvent([1], clock: clock, last: .distantPast, as: first)
@@ -18,7 +18,7 @@ struct TimestampsTests {
         #expect(before < after)
         let later = clock.addingTimeInterval(1)
         #expect(timestamps.report(1, later) < before)
-        // The first report comes while the second event is still being written.
+        // The first event is stored while the second is still being written.
         timestamps.endEvent(first)
         let reported = timestamps.report(1, later)
         #expect(before <= reported && reported < after)
@@ -26,7 +26,7 @@ struct TimestampsTests {
         #expect(timestamps.report(1, later) == later)
     }
 
-    @Test func `two events of the whole store are reported when both are stored`() {
+    @Test func `an event of the whole store is not reported before it is stored`() {
         let timestamps = Timestamps(floor: .distantPast)
         let (first, second) = (timestamps.ticket(), timestamps.ticket())
         let before = timestamps.beginStoreEvent(clock: clock, last: .distantPast, as: first)
@@ -45,7 +45,7 @@ struct TimestampsTests {
         #expect(timestamps.report(2, later) < again)
     }
 
-    @Test func `an event is later than reports to more accounts than are remembered`() {
+    @Test func `an event is later than every report, also to accounts that were forgotten`() {
         let timestamps = Timestamps(floor: .distantPast)
         for account in 1...6000 { #expect(timestamps.report(Int64(account), clock) >= clock) }
         _ = timestamps.report(7000, clock.addingTimeInterval(0.5))

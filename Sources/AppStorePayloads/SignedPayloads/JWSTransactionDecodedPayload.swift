@@ -52,7 +52,7 @@ public final class JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
     public let isUpgraded = PayloadField<Bool>("isUpgraded")
     /// The kind of offer, if the customer used one.
     public let offerType = PayloadField<AppStoreServerAPI.OfferType>("offerType")
-    /// The identifier of the promotional offer, or the offer code.
+    /// The identifier of the promotional or win-back offer, or the offer code.
     public let offerIdentifier = PayloadField<String>("offerIdentifier")
     /// The way the offer lowers the price.
     public let offerDiscountType = PayloadField<AppStoreServerAPI.OfferDiscountType>("offerDiscountType")

@@ -17,7 +17,9 @@ struct OpenRoutes: Sendable {
             Endpoint(
                 .get, "/readyz", "getReadiness", "Check whether the server can read and write its ledger", tag: .server,
                 parameters: [
-                    .init("for", in: .query, .choice(Need.allCases.map(\.rawValue)), "what must work; reads if absent")
+                    .init(
+                        "for", in: .query, .choice(Need.allCases.map(\.rawValue)),
+                        "what must work; the default is `reads`")
                 ], answer: .readiness, handler: .open(ready)),
         ]
     }

@@ -6,7 +6,7 @@ public protocol MultiAppSubscriptionClassifier: Sendable {
     func isMultiAppSubscription(_ product: ProductID) -> Bool
 }
 
-/// Decides by a word in a product's id. With the marker `MultiApp`, subscriptions of
+/// Decides by a word in a product's id, the marker of its service level. With the marker `MultiApp`, subscriptions of
 /// `com.example.darkroom_Pro_MultiApp.Monthly` count in several apps, but those of `com.example.darkroom_Pro_Monthly`
 /// do not.
 public struct ServiceLevelMarkerClassifier: MultiAppSubscriptionClassifier {

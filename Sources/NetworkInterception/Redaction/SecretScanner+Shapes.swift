@@ -10,7 +10,7 @@ extension SecretScanner {
     private static let digest = ASCIISet.alphanumeric.union("$./+=,")
     private static let afterPath = ASCIISet.blank.union("\"'<>\\?#&,;)]}")
 
-    /// At a letter, a digit or a dollar sign: scans a format with a known prefix.
+    /// At a digit: scans a card number. At a letter or a dollar sign: scans a format with a known prefix.
     mutating func shape() {
         let start = position
         guard beginsWord(start) else { return position += 1 }
@@ -295,7 +295,7 @@ extension SecretScanner {
 // MARK: - Signed and encoded data
 
 extension SecretScanner {
-    /// Scans base64 of a JSON object, such as a part of a JWS, or of a DER sequence of more than 255 bytes, such as a
+    /// Scans base64 of a JSON object, such as a part of a JWS, or of a DER sequence of 128 bytes or more, such as a
     /// receipt or a private key.
     private mutating func encoded(atLeast least: Int, withDots: Bool) {
         let start = position
@@ -395,8 +395,8 @@ extension SecretScanner {
 // MARK: - Payment cards
 
 extension SecretScanner {
-    /// At a digit: scans the number of a payment card, as one word or in groups. Ignores a longer number, a number with
-    /// a fraction, and an id.
+    /// At a digit: scans the number of a payment card, as one word or in groups. Ignores a longer number and a
+    /// number with a fraction, and an id unless it is a string of 16 digits.
     private mutating func card() {
         let start = position
         var digits: [UInt8] = []
@@ -445,8 +445,8 @@ extension SecretScanner {
         }
     }
 
-    /// The quotation mark for the string that replaces a JSON number: the mark of the number's name or of its list.
-    /// Empty if the list is in a string: `"[1,2]"`.
+    /// The quotation mark for the string that replaces a JSON number: the mark around the name of the number or
+    /// of its list. Empty if the list is in a string: `"[1,2]"`.
     private func quoteOfNumber(at start: Int) -> [UInt8] {
         let limit = max(0, start - Self.nearby)
         var place = start

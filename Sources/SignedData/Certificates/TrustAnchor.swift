@@ -5,10 +5,9 @@ import StoreModel
 /// A trusted root, with the environments for which it may sign.
 ///
 ///     let anchors = TrustAnchor.apple + (try TrustAnchor.certificates(in: file))
-///     let local = TrustAnchor(xcodeCertificate)                  // and `environments: [.xcode]` in the configuration
+///     let simulator = try TrustAnchor(fingerprint: sha256OfTheRoot, for: [.sandbox])
 ///
-/// The owner of a root's key can sign anything, so limit additional roots to their environments:
-/// `TrustAnchor(simulatorRoot, for: [.sandbox])`.
+/// The owner of a root's key can sign anything, so limit additional roots to their environments.
 public struct TrustAnchor: Hashable, Sendable {
     enum Form: Hashable, Sendable {
         case fingerprint([UInt8])

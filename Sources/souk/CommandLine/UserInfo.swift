@@ -36,6 +36,6 @@ extension JSONValue {
 }
 
 extension TerminalText {
-    /// The text without the user info, queries and fragments of URLs. Not for JSON.
+    /// The text without the user info, queries and fragments of URLs. For JSON, use `JSONValue.withoutSecretsOfURLs`.
     var withoutSecretsOfURLs: TerminalText { changed(\.withoutSecretsOfURLs) }
 }

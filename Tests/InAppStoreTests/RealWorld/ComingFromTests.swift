@@ -34,13 +34,13 @@ struct ComingFromTests {
             } catch let error as PurchaseError where error.code == .operationCancelled {
                 // What `paymentCancelled` and `userCancelled` were.
             } catch let error as PurchaseError where [.purchaseDeferred, .acknowledgementPending].contains(error.code) {
-                // Somebody has to approve it, or your server has to be reached. Both end by themselves, in this run or a later one:
+                // Somebody has to approve it, or your server has to be reached. Both waits end by themselves, in this run or a later one:
                 // `completedTransactions` and `snapshots` tell you.
             }
 
             let isPro = store.snapshot.features.contains { $0.name == "pro" && $0.isActive }
             let hasNoir = store.allowedProducts.contains("film.noir")
-            #expect(hasNoir && !isPro, "without a feature map a feature is called as its product")
+            #expect(hasNoir && !isPro, "without a feature map a feature has the id of its product")
             #expect(store.snapshot.features.contains { $0.name == "pro.weekly" && $0.isActive })
 
             try await world.simulator.buy(.init(productID: "pack"), for: "ada")

@@ -4,7 +4,7 @@ import Testing
 
 /// The first example of Documentation/RemotePlugin.md.
 @Suite struct RemoteChapterTests {
-    @Test func `setting the client up asks the backend nothing`() async throws {
+    @Test func `the first example sets a client up with a remote plugin`() async throws {
         let client = PurchaseClient()
         let store = StubPlugin("store")
         let remote = RemotePurchasePlugin(

@@ -8,7 +8,7 @@ import Testing
 struct StoreKitStateMachineTests {
     private typealias Machine = StoreKitStateMachine
 
-    /// Returns the entries of the journal after the events.
+    /// Returns the journal after the events.
     @discardableResult private func play(
         after journal: PaymentJournal = PaymentJournal(), _ table: [(Machine.Event, [String])],
         sourceLocation: SourceLocation = #_sourceLocation
@@ -71,7 +71,7 @@ struct StoreKitStateMachineTests {
         ])
     }
 
-    @Test func `a renewal is reported when its signed word changes, and not for what was revoked`() {
+    @Test func `renewal info is reported when it changes, and never for a revoked transaction`() {
         play([
             (.listed, []), (.renewalChanged(transaction("1", renewal: "on")), ["pack renewal of 1"]),
             (.renewalChanged(transaction("1", renewal: "on")), []),
@@ -83,7 +83,7 @@ struct StoreKitStateMachineTests {
 
     // MARK: - Payments
 
-    @Test func `a payment is noted before the store is asked, and its answer names it`() {
+    @Test func `a payment is in the journal after its purchase, and the answer names the payment`() {
         let journal = play([
             (.listed, []), (buy("p"), ["p pack purchasing", "buy p"]), (bought("p", "1"), ["write", "p pack 1"]),
         ])
@@ -156,7 +156,7 @@ struct StoreKitStateMachineTests {
         arguments: [
             ("1", "1", false, true), ("2", "1", false, true), ("2", "2", false, false), ("1", "1", true, false),
         ] as [(TransactionID, TransactionID, Bool, Bool)])
-    func `of what can be owned once the store may give back the purchase there was`(
+    func `a non-consumable is already owned if the answer is an earlier purchase that was not revoked`(
         id: TransactionID, original: TransactionID, wasRevoked: Bool, isOwned: Bool
     ) {
         let owned = transaction("1", kind: .nonConsumable, revoked: wasRevoked ? .distantPast : nil)
@@ -167,7 +167,7 @@ struct StoreKitStateMachineTests {
         ])
     }
 
-    @Test func `a renewed subscription is no purchase there was`() {
+    @Test func `a subscription answered with a new transaction is not already owned`() {
         let before = transaction("1", kind: .autoRenewableSubscription)
         let answer = transaction("2", original: "1", kind: .autoRenewableSubscription)
         play([
@@ -231,7 +231,7 @@ struct StoreKitStateMachineTests {
             ])
     }
 
-    @Test func `what one payment of an earlier run bought does not answer another that is open`() {
+    @Test func `a transaction that answered one payment of an earlier run does not answer another open payment`() {
         var journal = PaymentJournal()
         journal.begin(Payment(id: "p", productID: "pack"))
         journal.set("p", to: .bought, transaction: "1")
@@ -244,7 +244,8 @@ struct StoreKitStateMachineTests {
             ])
     }
 
-    @Test func `a payment whose answer a crash took is answered by what is unfinished, and never asked again`() {
+    @Test
+    func `a payment left without an answer by a crash is answered by an unfinished transaction, not bought again`() {
         let journal = play([(.listed, []), (buy("p"), ["p pack purchasing", "buy p"])])
         play(
             after: journal,

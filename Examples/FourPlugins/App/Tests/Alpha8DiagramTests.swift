@@ -1,7 +1,7 @@
 import Testing
 
-/// The sequence diagrams of the hub's version Alpha.8, played with Alpha.9. `replacements` has the lines that changed.
-/// Every other line must be observed as drawn.
+/// The sequence diagrams of Alpha.8, an earlier version of the hub, played with the present version Alpha.9.
+/// `replacements`, `again` and `refused` have the lines that changed. Every other line must be observed as drawn.
 @Suite(.timeLimit(.minutes(2)))
 struct Alpha8DiagramTests {
     private static let replacements: [String: [String]] = [

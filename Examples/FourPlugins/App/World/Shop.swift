@@ -2,7 +2,7 @@ import InAppStore
 import Purchases
 import SandboxTestSupport
 
-/// The servers of the store's plugin: an App Store simulator and an entitlement server, both in this process.
+/// The app's store and purchase client, with an App Store simulator and an entitlement server in the same process.
 struct Shop: Sendable {
     let store: Store
     let client: PurchaseClient

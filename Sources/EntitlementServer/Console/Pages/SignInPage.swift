@@ -21,7 +21,7 @@ struct SignInPage: Sendable {
         return next
     }
 
-    /// Returns whether a text is the path of a page of the console, which can be sent in a header.
+    /// Returns whether `target` is the path of a console page and can be sent in a header: at most 2,048 visible characters.
     private static func isOwn(_ target: String) -> Bool {
         guard target.utf8.count <= 2048, target.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else { return false }
         let rest = target.utf8.dropFirst(ConsoleRoute.root.utf8.count)

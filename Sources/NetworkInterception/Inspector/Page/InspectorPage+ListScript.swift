@@ -26,7 +26,7 @@ extension InspectorPage {
 
         """#
 
-    /// The script of the list. It holds all selected records and draws those that are visible.
+    /// The script of the list. It holds the newest records that match the filter, and draws the visible ones.
     static let listScript: StaticString = #"""
         const list = {
           records: [],        // newest first
