@@ -1,7 +1,7 @@
 import PluginHub
 import Testing
 
-/// For each kind of message and each list of a policy, on both sides, one list permits the message and no other does.
+/// Compares each kind of message with each list of a policy, for both sides: only the lists in `right` permit it.
 @Suite struct PolicyTableTests {
     enum Side: String, CaseIterable, Sendable { case sender, receiver }
 
@@ -11,7 +11,8 @@ import Testing
         "publish.events", "subscribe.events", "subscribeAtAppLaunch.events",
     ]
 
-    /// The lists that allow a message of a kind to be sent, and to be received.
+    /// The lists that allow a message of a kind to be sent, and to be received. For an event the message is the
+    /// subscription: the subscriber sends it, and the publisher receives it.
     private static let right: [MessageKind: [Side: [String]]] = [
         .command: [.sender: ["send.commands"], .receiver: ["receive.commands"]],
         .query: [.sender: ["send.queries"], .receiver: ["receive.queries"]],
@@ -45,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: MessageKind.allCases, lists)
-    func `the sender's policy allows by one list alone`(kind: MessageKind, list: String) throws {
+    func `only the right lists of the sender's policy permit a message`(kind: MessageKind, list: String) throws {
         let right = try #require(Self.right[kind])
         let receiver = try #require(right[.receiver]?.first)
         let isAllowed = try #require(right[.sender]).contains(list)
@@ -58,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: MessageKind.allCases, lists)
-    func `the receiver's policy allows by one list alone`(kind: MessageKind, list: String) throws {
+    func `only the right lists of the receiver's policy permit a message`(kind: MessageKind, list: String) throws {
         let right = try #require(Self.right[kind])
         let isAllowed = try #require(right[.receiver]).contains(list)
         for sender in try #require(right[.sender]) {

@@ -20,7 +20,7 @@ struct WebPurchaseRoute: Sendable {
                 parameters: [
                     .init(
                         WebhookSignature.field, in: .header, .text,
-                        "t=<unix seconds>,v1=<hexadecimal HMAC-SHA256 of t.body>")
+                        "t=<unix seconds>,v1=<hexadecimal HMAC-SHA256 of t, a period and the body>")
                 ], body: .init(.webPurchase), answer: .acknowledged,
                 refusals: [
                     401: ["missing_signature", "malformed_signature", "signature_invalid", "signature_not_current"],

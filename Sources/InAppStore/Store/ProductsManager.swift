@@ -66,7 +66,8 @@ public protocol ProductsManager: Sendable {
     /// - Throws: `PurchaseError`: `invalidProductIdentifier` for an unlisted product, and the errors of the content
     ///   manager.
     func deleteProductContent(_ productIdentifier: String) async throws
-    /// Returns the products of the list that the store sells, without discounts, as the store describes them.
+    /// Returns the store's descriptions of the products in the list, except discounts, variants, and products that the
+    /// store does not sell.
     ///
     /// - Returns: The products, sorted by id.
     /// - Throws: `PurchaseError`: `productsMetadataFetchingFailed` if the request fails. The next call repeats it.

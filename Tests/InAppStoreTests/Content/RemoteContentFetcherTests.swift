@@ -42,7 +42,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `what was received outlives the app, and is checked by its version`() async throws {
+    @Test func `received bytes are kept for the next launch, which continues with If-Range`() async throws {
         try await ContentScene.run { scene in
             let refused = scene.library([scene.fetcher(piece: 1 << 20, attempts: 1)])
             scene.next(ContentScene.cut(after: 123_456))
@@ -75,7 +75,8 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `a server that sends parts of another version all the same is started anew`() async throws {
+    @Test func `the download starts again if the server sends a part of another version despite If-Range`() async throws
+    {
         try await ContentScene.run { scene in
             scene.next(
                 ContentScene.cut(after: 100_000),
@@ -88,7 +89,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `a server that knows no ranges is asked for everything, from the beginning each time`() async throws {
+    @Test func `if the server ignores ranges, a broken download starts again from the beginning`() async throws {
         try await ContentScene.run { scene in
             scene.next(ContentScene.cut(after: 70_000, ignoringRange: true), ContentScene.ignoringRange)
             let library = scene.library()
@@ -203,7 +204,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `an archive is what its size and digest say, or nothing`() async throws {
+    @Test func `an archive with another size or digest than expected is refused, and nothing is kept`() async throws {
         try await ContentScene.run { scene in
             let digest = Hex.encode(SHA256.hash(ContentScene.archive))
             let library = scene.library()
@@ -223,7 +224,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `more than is accepted is refused before it is written`() async throws {
+    @Test func `content above the maximum size is refused before it is written`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library([scene.fetcher { $0.maximumBytes = 100_000 }])
             await #expect(throws: PurchaseError(.contentMismatch, "")) {
@@ -241,7 +242,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `an answer without a length is everything that came`() async throws {
+    @Test func `a response without a length is complete when its body ends`() async throws {
         try await ContentScene.run { scene in
             scene.next(
                 ContentScene.changed({ $0.headers["Range"] = nil }) { answer in
