@@ -35,7 +35,7 @@ import Testing
         "429": [.answer(status: 429)],
         "501": [.answer(status: 501)],
         "any other from 500 on": [500, 502, 503, 599].map { .answer(status: $0) },
-        "no connection, a broken one, a deadline": [
+        "no connection, a broken connection, a timeout": [
             HTTPError.Code.timeout, .hostNotFound, .connectionFailed, .noAnswer, .connectionLost, .tlsFailed,
         ].map { .fail(HTTPError($0, "Down.")) },
         "an answer that is not HTTP, or too long": [HTTPError.Code.protocolError, .bodyTooLarge].map {
