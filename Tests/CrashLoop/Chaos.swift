@@ -12,7 +12,7 @@ import Testing
 
 /// Customers buy, get refunds and renew at a simulated store, and present transactions to `souk serve`, concurrently
 /// and partly twice. The store's notifications arrive shuffled and repeated, and the server is killed at any moment. At
-/// the end all acknowledged data is there once, and the answers agree with the store.
+/// the end, all acknowledged data must be stored exactly once, and the answers must agree with the store.
 struct Chaos: Sendable {
     private static let customers = 8
 
@@ -70,7 +70,7 @@ struct Chaos: Sendable {
             }
             group.addTask { try await letTimePass(while: goesOn) }
             group.addTask {
-                try await notifications.pass(on: server, client)
+                try await notifications.forward(to: server, client)
             }
             group.addTask {
                 for number in 1...kills {
@@ -86,7 +86,7 @@ struct Chaos: Sendable {
             try await group.waitForAll()
         }
         try await deliver()
-        try await notifications.pass(on: server, client)
+        try await notifications.forward(to: server, client)
     }
 
     /// Advances ten days at a time: each subscription renews once a month at most, and the store notifies each renewal.

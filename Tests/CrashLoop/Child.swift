@@ -15,7 +15,7 @@ final class Child: Sendable {
     }
 
     var isRunning: Bool { program.isRunning }
-    var lastWords: String { program.errors.soFar }
+    var errorOutput: String { program.errors.soFar }
 
     /// Returns the first line of standard output; `nil` when the child ended without one.
     func firstLine() async -> String? { await program.output.firstLine() }

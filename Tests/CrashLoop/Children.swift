@@ -33,7 +33,7 @@ enum ServerChild {
     }
 }
 
-/// Waits on its own thread for the end of standard input, which the driver closes or leaves when it ends.
+/// Waits on its own thread for the end of standard input, which comes when the driver closes it or exits.
 func endOfInput() async {
     await withCheckedContinuation { continuation in
         Thread.detachNewThread {

@@ -40,14 +40,14 @@ final class NotificationRelay: Sendable {
     /// All notifications from the store.
     var all: [String] { state.withLock { $0.all } }
 
-    /// Ends `pass`.
+    /// Ends `forward`.
     func end() {
         state.withLock { $0.isOver = true }
         changes.send(())
     }
 
     /// Forwards the waiting notifications, three at a time, until `end` was called and none is left.
-    func pass(on server: ChaosServer, _ client: ChaosClient) async throws {
+    func forward(to server: ChaosServer, _ client: ChaosClient) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 {
                 group.addTask {

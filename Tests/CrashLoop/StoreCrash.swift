@@ -82,12 +82,12 @@ struct StoreCrash {
     private mutating func startAgain() async throws {
         let status = await child.ended()
         guard !wasKilled, status == SIGKILL + 128 else {
-            throw CrashFailure("point \(killAt): the store ended with \(status): \(child.lastWords)")
+            throw CrashFailure("point \(killAt): the store ended with \(status): \(child.errorOutput)")
         }
         wasKilled = true
         child = try Child(["store", "data=\(folder)", "receiver=\(server.url)"])
         guard let line = await child.firstLine() else {
-            throw CrashFailure("point \(killAt): the store did not start again: \(child.lastWords)")
+            throw CrashFailure("point \(killAt): the store did not start again: \(child.errorOutput)")
         }
         url = line
     }

@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `what the listener refuses is a problem with the headers made for it`() async throws {
+    @Test func `a refusal of the listener is a problem with the configured headers`() async throws {
         let made = Locked(0)
         let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 200, headers: ["X": "a\nb"])) }
         try await withListener(handler) {
@@ -142,7 +142,7 @@ import Testing
         }
     }
 
-    @Test func `headers that drip are cut off at their deadline`() async throws {
+    @Test func `slow headers are cut off at their deadline`() async throws {
         let time = ManualMonotonicClock()
         try await withListener(echo, time) {
             $0.headerTimeout = .seconds(20)
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `a body that drips is cut off at its deadline`() async throws {
+    @Test func `a slow body is cut off at its deadline`() async throws {
         let time = ManualMonotonicClock()
         try await withListener(echo, time) {
             $0.bodyTimeout = .seconds(20)
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `where every connection is being answered, another one waits until one is free`() async throws {
+    @Test func `while all connections are being answered, a new one waits until one is free`() async throws {
         let gate = Signal()
         let begun = Locked(0)
         let handler = AnyHTTPHandler { request in
@@ -260,8 +260,7 @@ import Testing
         }
     }
 
-    @Test func `where all connections wait for their clients, the one that has waited longest gives way`() async throws
-    {
+    @Test func `when all connections wait for their clients, the one with the longest wait is closed`() async throws {
         let time = ManualMonotonicClock()
         try await withListener(echo, time) {
             $0.maximumConnections = 3
@@ -304,7 +303,7 @@ import Testing
         }
     }
 
-    @Test func `a connection does not give way before its time`() async throws {
+    @Test func `a connection is not closed for another before its minimum wait`() async throws {
         let looks = Looks()
         try await withListener(echo, looks.time) {
             $0.maximumConnections = 1
@@ -324,12 +323,12 @@ import Testing
         }
     }
 
-    @Test func `a connection gives way when its time has come`() async throws {
+    @Test func `a connection is closed for another after its minimum wait`() async throws {
         let time = ManualMonotonicClock()
         try await withListener(echo, time) {
             $0.maximumConnections = 1
             $0.minimumWaitBeforeEviction = .seconds(3600)
-            // More than the total of the steps below.
+            // Longer than all steps below together.
             $0.headerTimeout = .seconds(1_000_000_000)
         } body: { address, _ in
             let first = try await RawClient(port: address.port)

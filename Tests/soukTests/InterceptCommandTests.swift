@@ -143,7 +143,9 @@ import Testing
         try await withLoopbackServer(begun, stopGracePeriod: .zero) { upstream in
             let service = try await SoukService(["intercept", "--listen", "127.0.0.1:0", "--upstream", upstream])
             let answer = try await CurlTransport().send(HTTPRequest(method: .get, url: service.url + "/"))
-            guard case .stream(let stream) = answer.body else { return #expect(Bool(false), "it came at once") }
+            guard case .stream(let stream) = answer.body else {
+                return #expect(Bool(false), "the body is not a stream")
+            }
             #expect(try await stream.next() == [1])
             #expect(await service.stop() == 0)
         }

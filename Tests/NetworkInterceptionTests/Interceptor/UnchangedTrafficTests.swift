@@ -134,7 +134,8 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 8])
-    func `given up before the head or in the body, it ends for both sides as without`(_ count: Int) async throws {
+    func `a request cancelled before the head or in the body ends as without an interceptor`(_ count: Int) async throws
+    {
         func life(_ watched: (any HTTPTransport) -> any HTTPTransport) async throws -> [String] {
             let (isAsked, isClosed) = (Gate(), Gate())
             let server = try ScriptedServer([
@@ -180,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 8])
-    func `a thousand at once over sockets, each with its own answer`(_ count: Int) async throws {
+    func `a thousand concurrent requests over sockets each get their own answer`(_ count: Int) async throws {
         let echo = AnyHTTPHandler { .ready(HTTPResponse(status: 200, headers: ["X-Path": $0.path], body: $0.body)) }
         let interceptor = Interceptor.running((0..<count).map { _ in Probe() })
         try await withLoopbackServer(echo) { url in

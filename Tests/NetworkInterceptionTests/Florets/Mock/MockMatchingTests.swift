@@ -105,7 +105,7 @@ import Testing
     ]
 
     @Test(arguments: likenesses)
-    func `forced, a request is found or the reason is said`(example: Likeness) async throws {
+    func `a forced mock answers a request or gives the reason`(example: Likeness) async throws {
         let folder = try ScratchFolder()
         var configuration = MockFloret.Configuration.standard
         example.configure(&configuration.matching)
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `a recording of the same path is nearer than one that differs in nothing else`() async throws {
+    @Test func `a different path makes a recording less similar than different query items do`() async throws {
         let mock = MockFloret(.mock(forced: true))
         mock.replay(
             ["http://a.example/items?a=1&b=1&c=1", "http://a.example/things?a=2&b=2&c=2"].map { url in
