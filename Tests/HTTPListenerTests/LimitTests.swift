@@ -231,11 +231,11 @@ import Testing
                 return HTTPResponse(status: 200, body: .text("slow"))
             }
         }
-        let looks = Looks()
-        try await withListener(handler, looks.time) {
+        let readings = ReadingCounter()
+        try await withListener(handler, readings.time) {
             $0.maximumConnections = 2
             $0.minimumWaitBeforeEviction = .zero
-            $0.clock = looks.clock
+            $0.clock = readings.clock
         } body: { address, _ in
             let clients = [try await RawClient(port: address.port), try await RawClient(port: address.port)]
             for client in clients { await client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n") }
@@ -249,7 +249,7 @@ import Testing
                 isAnswered.withLock { $0 = true }
                 return answer.body
             }
-            try await until("the acceptor has looked for room twice") { looks.count >= 2 }
+            try await until("the acceptor has looked for room twice") { readings.count >= 2 }
             #expect(!isAnswered.withLock { $0 })
             gate.fire()
             for client in clients {
@@ -304,18 +304,18 @@ import Testing
     }
 
     @Test func `a connection is not closed for another before its minimum wait`() async throws {
-        let looks = Looks()
-        try await withListener(echo, looks.time) {
+        let readings = ReadingCounter()
+        try await withListener(echo, readings.time) {
             $0.maximumConnections = 1
             $0.minimumWaitBeforeEviction = .seconds(3600)
             $0.headerTimeout = .seconds(86_400)
-            $0.clock = looks.clock
+            $0.clock = readings.clock
         } body: { address, _ in
             let first = try await RawClient(port: address.port)
             let second = try await RawClient(port: address.port)
             await second.send("GET /second HTTP/1.1\r\nHost: x\r\n\r\n")
-            looks.time.advance(by: .seconds(3599))
-            try await until("the acceptor has looked for room twice") { looks.count >= 2 }
+            readings.time.advance(by: .seconds(3599))
+            try await until("the acceptor has looked for room twice") { readings.count >= 2 }
             await first.send("GET /first HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             #expect(try await first.receiveToEnd().hasSuffix("GET /first\n"))
             var reader = AnswerReader(second)
@@ -341,7 +341,7 @@ import Testing
     }
 
     /// A clock that counts the readings of the acceptor's thread: one for each search for a connection to close.
-    private final class Looks: Sendable {
+    private final class ReadingCounter: Sendable {
         let time = ManualMonotonicClock()
         private let readings = Locked(0)
 

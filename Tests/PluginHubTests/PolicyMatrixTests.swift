@@ -95,7 +95,7 @@ import Testing
         #expect(throws: PluginError(.missingField, "")) { try sender.send(command: "refuse") }
     }
 
-    @Test func `a plugin may send to itself if its policy says both`() throws {
+    @Test func `a plugin may send to itself if its policy lists both sides`() throws {
         let hub = Hub()
         var policy = Policy.sending("Self", .command, "a")
         policy.receive.commands = ["a"]

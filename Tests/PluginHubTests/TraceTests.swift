@@ -97,7 +97,7 @@ import Testing
             try hub.scripted(name).events("e").sink { _ in heard.note(name) }
         }
         events.send(.success([:], correlationId: "early"))
-        #expect(ticks.readings == 0, "nothing is measured while nobody reads")
+        #expect(ticks.readings == 0, "nothing is measured without readers")
         let values = hub.trace.values()
         events.send(.success([:], correlationId: "x"))
         kept[0].cancel()

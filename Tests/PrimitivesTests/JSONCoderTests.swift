@@ -99,7 +99,7 @@ import Testing
         #expect(sizes.bytes == [0, 255] && sizes.large == .max && sizes.real == 0 && sizes.single == 0.1)
     }
 
-    @Test func `an object with many members is read and written in the time of a few`() throws {
+    @Test func `an object with many members is encoded and decoded`() throws {
         let names = (0..<50_000).map { "name \($0)" }
         let dictionary = Dictionary(uniqueKeysWithValues: names.map { ($0, $0.utf8.count) })
         let json = try JSONValue(encoding: dictionary)
@@ -166,7 +166,7 @@ import Testing
         #expect(try JSONValue(encoding: envelope).text() == text)
     }
 
-    @Test func `an error of a type's own is thrown as it is, or with its place`() throws {
+    @Test func `an error of a type's own is thrown unchanged, or with its path`() throws {
         struct Own: Error {}
         struct Picky: Decodable {
             init(from decoder: any Decoder) throws { throw Own() }

@@ -46,7 +46,7 @@ import Testing
         (1e15, "1000000000000000.0"), (1e16, "1e+16"),
         (1e300, "1e+300"), (.leastNonzeroMagnitude, "5e-324"), (.infinity, "0"), (-.infinity, "0"), (.nan, "0"),
     ])
-    func `a Double is written as a number of JSON, and what is none as 0`(value: Double, text: String) throws {
+    func `a Double is written as a JSON number, and one that is not finite as 0`(value: Double, text: String) throws {
         #expect(JSONNumber(value).text == text)
         #expect(try JSONValue(parsing: JSONNumber(value).text).doubleValue == (value.isFinite ? value : 0))
     }

@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `depth is not used up by neighbours`() throws {
+    @Test func `siblings do not add to the depth`() throws {
         let wide = "[" + Array(repeating: "[{}]", count: 1000).joined(separator: ",") + "]"
         #expect(try JSONValue(parsing: wide, depth: 3).arrayValue?.count == 1000)
     }

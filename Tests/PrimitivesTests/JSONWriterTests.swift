@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `pretty text has a line for each member, and none inside what is empty`() {
+    @Test func `pretty text has a line for each member, and empty containers are on one line`() {
         let value: JSONValue = ["b": [1, [], [:]], "a": ["c": nil]]
         let text = """
             {
@@ -88,7 +88,7 @@ import Testing
         #expect(list[2] == nil && list[-1] == nil && list[.max] == nil)
     }
 
-    @Test func `setting a member of something else makes an object of it`() {
+    @Test func `setting a member of a value that is not an object makes it one`() {
         var value: JSONValue = "text"
         value["a"] = 1
         #expect(value == ["a": 1])

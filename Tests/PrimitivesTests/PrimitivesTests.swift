@@ -80,7 +80,7 @@ import Testing
         #expect(value["a"]?[0]?.intValue == 1000)
     }
 
-    @Test func `a whole number is read by its digits, never as its neighbour`() {
+    @Test func `a whole number is read exactly from its digits`() {
         let cases: [(String, Int?)] = [
             ("0", 0), ("-0", 0), ("0.0e99", 0), ("1.50e2", 150), ("-12e0", -12), ("120E-1", 12), ("0.012e+3", 12),
             ("9007199254740993.0", 9_007_199_254_740_993), ("9223372036854775807", .max),

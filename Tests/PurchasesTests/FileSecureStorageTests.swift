@@ -21,7 +21,7 @@ import Testing
         try SecureStorageContract.verify(FileSecureStorage(directory: directory))
     }
 
-    @Test func `the storage in memory keeps it too`() throws {
+    @Test func `the storage in memory keeps the contract too`() throws {
         try SecureStorageContract.verify(MemorySecureStorage())
     }
 

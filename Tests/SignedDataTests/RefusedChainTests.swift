@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `certificate authorities stand above the leaf and only there`() throws {
+    @Test func `exactly the certificates above the leaf are authorities`() throws {
         var leaf = CertificateTemplate.leaf
         leaf.basicConstraints = "critical,CA:TRUE"
         leaf.keyUsage = "critical,digitalSignature,keyCertSign"

@@ -267,7 +267,7 @@ import Testing
     }
 }
 
-/// An event that may occur.
+/// A flag that is set once.
 private final class OneWay: Sendable {
     private let flag = Locked(false)
     func happen() { flag.withLock { $0 = true } }

@@ -11,7 +11,7 @@ struct SystemVerifierTests {
         "\(Base64.encodeURL(Array("{}".utf8))).\(Base64.encodeURL(Array(payload.utf8))).c2lnbmF0dXJl"
     }
 
-    @Test func `what the system has verified is believed, and nothing else`() async throws {
+    @Test func `only transactions that the system has verified are accepted`() async throws {
         let verifier = SystemVerifier()
         let jws = Self.jws(#"{"transactionId": "100", "productId": "pack", "type": "Non-Consumable"}"#)
         await #expect(throws: SystemVerifier.Unverified.self) { try await verifier.verify(jws) }
