@@ -129,7 +129,7 @@ import Testing
             revokedAt: revoked ? Date(timeIntervalSince1970: 1) : nil)
     }
 
-    @Test func `a purchase gives as often as it was bought`() throws {
+    @Test func `a purchase gives its credit once for each unit`() throws {
         let coins = try #require(
             try table(#"{"coins":{"products":{"ten":10,"none":0},"prices":{"filter":5}}}"#).credits["coins"])
         #expect(
@@ -166,7 +166,7 @@ import Testing
         #expect(error?.pointer == pointer)
     }
 
-    @Test func `a balance is what was earned without what was spent, also below zero`() {
+    @Test func `a balance is the earned credit without the spent credit, also below zero`() {
         #expect(CreditBalance(type: "c", earned: 10, spent: 4, prices: [:]).balance == 6)
         #expect(CreditBalance(type: "c", earned: 0, spent: 4, prices: [:]).balance == -4)
     }

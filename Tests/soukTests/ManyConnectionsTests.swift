@@ -69,7 +69,8 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func `as many connections are promised as the system allows files, and what cannot be is said`() async throws
+    @Test func `the limit of connections follows the system's limit of files, and an impossible one is an error`()
+        async throws
     {
         func run(files: Int, _ options: String...) async throws -> ChildProgram.Outcome {
             let words = [SoukExecutable.path()] + arguments() + options + ["--stop-with-parent"]

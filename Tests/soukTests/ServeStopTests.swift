@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `a certificate whose key does not fit is said before anything is touched`() async throws {
+    @Test func `a certificate with another key is reported before anything is created`() async throws {
         let folder = try TemporaryFolder()
         let ledger = folder.file("ledger.sqlite")
         try await LoopbackCertificate.withFiles { files in

@@ -218,7 +218,7 @@ import Testing
     @Test(arguments: [
         ["backup", "-"], ["scenario", "run", "a.json", "--junit", "-"],
     ])
-    func `no file is called as standard output is`(arguments: [String]) async throws {
+    func `no file can have the name of standard output`(arguments: [String]) async throws {
         let folder = try TemporaryFolder()
         let outcome = try await SoukExecutable.run(arguments, in: folder.path)
         #expect(outcome.status == 2 && outcome.errors.contains("standard output"), "\(outcome.errors)")
@@ -289,7 +289,7 @@ import Testing
     }
 
     @Test(arguments: [#"\377"#, #"a\303"#, #"\355\240\200"#])
-    func `an argument that is not UTF-8 is refused, since to repair it makes one name of two`(
+    func `an argument that is not UTF-8 is refused, because a repair would make two names equal`(
         bytes: String
     ) async throws {
         // Arguments in Swift are strings, so a shell passes the bytes.

@@ -25,13 +25,13 @@ struct SystemVerifierTests {
     @Test(arguments: [
         "", "a.b", "a.b.c.d", "e30.!!.e30", "e30.bm8ganNvbg.e30", #"e30.eyJ0cmFuc2FjdGlvbklkIjogMX0.e30"#,
     ])
-    func `what is no transaction of Apple's is refused`(text: String) async {
+    func `text that is not a signed transaction of Apple is refused`(text: String) async {
         let verifier = SystemVerifier()
         verifier.recordVerified(text)
         await #expect(throws: (any Error).self) { try await verifier.verify(text) }
     }
 
-    @Test func `the newest thousand are remembered`() async throws {
+    @Test func `the newest thousand results are cached`() async throws {
         let verifier = SystemVerifier()
         let all = (0...1000).map { Self.jws(#"{"transactionId": "\#($0)"}"#) }
         for jws in all { verifier.recordVerified(jws) }
