@@ -163,7 +163,7 @@ final class ChaosClient: Sendable {
         if response.isSuccess { return bytes }
         // 409: another request with the same idempotency key is in progress.
         guard response.status == 503 || response.status == 409 else {
-            throw CrashFailure("\(path) was answered \(response.status): \(String(decoding: bytes, as: UTF8.self))")
+            throw CrashFailure("\(path) got the status \(response.status): \(String(decoding: bytes, as: UTF8.self))")
         }
         state.withLock { $0.unavailable += 1 }
         return nil
@@ -192,7 +192,7 @@ extension StoreObserver {
                 method: .post, url: url + path, headers: ["Content-Type": "application/json"], body: .bytes(bytes)))
         guard !response.isSuccess else { return true }
         guard [404, 409, 422].contains(response.status) else {
-            throw CrashFailure("\(path) was answered \(response.status)")
+            throw CrashFailure("\(path) got the status \(response.status)")
         }
         return false
     }

@@ -7,7 +7,7 @@ final class Child: Sendable {
     private let program: ChildProgram
 
     init(_ arguments: [String], program: String? = nil) throws {
-        guard let path = Bundle.main.executablePath else { throw CrashFailure("this program does not know its path") }
+        guard let path = Bundle.main.executablePath else { throw CrashFailure("the path of this program is unknown") }
         let own = URL(fileURLWithPath: path)
         let file = program.map { own.deletingLastPathComponent().appendingPathComponent($0) } ?? own
         self.program = try ChildProgram(

@@ -18,7 +18,7 @@ import Testing
     private let hubs = Journal<Hub>()
 
     @Test(arguments: MessageKind.allCases)
-    func `a message both policies list is delivered to the receiver alone`(kind: MessageKind) throws {
+    func `a message that both policies list is delivered only to the receiver`(kind: MessageKind) throws {
         let sender = try hub(.sending("Sender", kind, "a.b"), .taking("Receiver", kind, "a.b"))
         try sender.say(kind, "a.b")
         #expect(journal.entries == ["Receiver \(kind.rawValue) a.b"])

@@ -377,7 +377,7 @@ struct PostgresDatabaseTests {
     }
 
     @Test(arguments: [1, 2, 3])
-    func `a transaction that never reached its commit is not taken for committed, however often the answer is lost`(
+    func `a transaction that never reached its commit does not count as committed, even if the answer is lost again`(
         cuts: Int
     ) async throws {
         try await Self.withDatabase { database, url, _ in
@@ -496,7 +496,7 @@ struct PostgresDatabaseTests {
         #expect(throws: SQLError(.readOnly, "")) { _ = try PostgresDatabase(url: cluster.url(of: "frozen")) }
     }
 
-    @Test func `a password in the URL works where the configuration allows it`() async throws {
+    @Test func `a password in the URL works if the configuration allows it`() async throws {
         let cluster = try await PostgresCluster.shared()
         var configuration = PostgresDatabase.Configuration()
         configuration.allowsPasswordInURL = true

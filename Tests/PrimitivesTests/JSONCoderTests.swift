@@ -8,7 +8,7 @@ import Testing
 
     private struct Child: Codable, Equatable { let name: String, count: Int }
 
-    @Test func `a nested container, a parent's container and a single value are read where they are`() throws {
+    @Test func `a nested container, a parent's container and a single value are read at their places`() throws {
         struct Tree: Codable, Equatable {
             var numbers: [Int] = [], name = "", parent = "", flag: Bool?
 
@@ -151,7 +151,7 @@ import Testing
         #expect(context.codingPath.count == 512)
     }
 
-    @Test func `a document within a document is kept as it is written`() throws {
+    @Test func `a document within a document keeps its text`() throws {
         struct Envelope: Codable, Equatable {
             let body: JSONValue
             let inner: Wrapped

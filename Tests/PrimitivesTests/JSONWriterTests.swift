@@ -60,7 +60,7 @@ import Testing
         #expect(JSONMembers(["b": 1, "a": 2, "c": 3] as JSONObject).keys == ["a", "b", "c"])
     }
 
-    @Test func `order makes no difference, an additional member or another value does`() {
+    @Test func `objects are equal in any order, and differ by an additional member or another value`() {
         let one: JSONMembers = ["a": 1, "b": [1, 2]]
         #expect(one == ["b": [1, 2], "a": 1.0])
         #expect(one.hashValue == (["b": [1, 2], "a": 1.0] as JSONMembers).hashValue)
@@ -82,7 +82,7 @@ import Testing
         for value in values where value.arrayValue == nil { #expect(value[0] == nil) }
     }
 
-    @Test func `an index outside an array is no element`() {
+    @Test func `an index outside an array has no element`() {
         let list: JSONValue = [1, 2]
         #expect(list[0] == 1 && list[1] == 2)
         #expect(list[2] == nil && list[-1] == nil && list[.max] == nil)

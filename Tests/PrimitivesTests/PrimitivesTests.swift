@@ -30,7 +30,7 @@ import Testing
         "", "2026-02-30T00:00:00Z", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T25:00:00Z", "x",
         "9999-12-31T23:59:59-00:01", "9999-12-31T23:59:59.9996Z", "0000-01-01T00:00:00+00:01",
     ])
-    func `what is not a date is refused`(text: String) {
+    func `text that is not a date is refused`(text: String) {
         #expect(RFC3339.date(from: text) == nil)
     }
 }

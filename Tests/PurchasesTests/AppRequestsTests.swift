@@ -123,7 +123,7 @@ import Testing
         for number in 0..<3 { #expect(await promoted.next()?.product.productIdentifier == "pro\(number)") }
     }
 
-    @Test func `a promoted purchase that its plugin cannot make fails, and no other is asked`() async throws {
+    @Test func `a promoted purchase that its plugin cannot make fails, and no other plugin is called`() async throws {
         let (announcer, other) = (StubPlugin("announcer"), StubPlugin.sound("other"))
         let client = try await PurchaseClient.with(announcer, other)
         announcer.announce(product)

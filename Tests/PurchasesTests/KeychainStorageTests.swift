@@ -92,7 +92,7 @@ struct KeychainStorageTests {
         #expect(try storage("shared", group: "TEAM.shared").data(for: "subscriptions") == [7])
     }
 
-    @Test func `a value may be read from the first unlocking on, unless the app says otherwise`() throws {
+    @Test func `a value can be read after the first unlock, unless the app configures another rule`() throws {
         try storage().set([1], for: "session")
         var configuration = KeychainStorage.Configuration(service: "strict")
         configuration.accessibility = .whenUnlocked

@@ -110,7 +110,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `an operation goes on to the plugin after the one that does not answer`() async throws {
+    @Test func `after a plugin that does not answer, the next plugin is called`() async throws {
         let offer = PromoOffer(productDiscount: ProductDiscount(), identifier: "half")
         let client = try await client(unresponsive(), StubPlugin("signer") { $0.offer = { .success(offer) } })
         let answer = try await afterDeadline(others: 0) {

@@ -19,7 +19,7 @@ import Testing
         refusal { try verifier.transaction(String(decoding: bytes, as: UTF8.self)) } != nil
     }
 
-    @Test func `every changed character of header, payload and signature is noticed`() throws {
+    @Test func `every changed character of header, payload and signature is detected`() throws {
         let verifier = store.verifier
         #expect(!isRefused(jws, by: verifier))
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -36,7 +36,7 @@ import Testing
         #expect(!isRefused(jws, by: verifier))
     }
 
-    @Test func `every truncation and every character left out or doubled is noticed`() throws {
+    @Test func `every truncation and every omitted or doubled character is detected`() throws {
         let verifier = store.verifier
         #expect(!isRefused(jws, by: verifier))
         for position in jws.indices {

@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a member has one name, however it is spelled`() throws {
+    @Test func `a member has one name, and escapes in it do not make another`() throws {
         let usual = #""signedDate":1700000000000,"environment":"Sandbox""#
         func refused(_ text: String) throws -> SignedDataError.Code? {
             refusal { try store.verifier.transaction(try store.signer.sign(Array("{\(usual),\(text)}".utf8))) }

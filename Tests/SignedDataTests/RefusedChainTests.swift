@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a developer's certificate from the right intermediate is no store's`() throws {
+    @Test func `a developer's certificate from the right intermediate is refused`() throws {
         var developer = CertificateTemplate.leaf
         developer.commonName = "Apple Development: Somebody"
         // iOS development and distribution (Apple: WWDR certification practice statement).

@@ -117,7 +117,7 @@ import Testing
         #expect(refusal { try verifier.transaction(jws) } == .onlineCheckFailed)
     }
 
-    @Test func `a clock that is set back makes no answer valid for longer`() async throws {
+    @Test func `a clock that is set back does not make an answer valid for longer`() async throws {
         let responder = try await OCSPResponder()
         let verifier = verifier(responder)
         let jws = try document(responder)

@@ -87,7 +87,7 @@ import Testing
     }
 
     @Test(arguments: ["", " 1", "1 ", "4,99", "$4.99", "1e400", "0x10", "NaN", "٤", "1_000", "4.", ".5", "+4"])
-    func `an amount that is no decimal number is refused`(text: String) {
+    func `an amount that is not a decimal number is refused`(text: String) {
         let json: JSONValue = ["amount": .string(text), "currency": "EUR"]
         #expect(throws: DecodingError.self) { try json.decode(Price.self) }
     }

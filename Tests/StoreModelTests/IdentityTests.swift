@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `two customers have two account tokens`(pair: UnicodeForms) {
+    func `two Unicode forms of a customer id have two account tokens`(pair: UnicodeForms) {
         let (left, right) = (CustomerID(unchecked: pair.composed), CustomerID(unchecked: pair.other))
         #expect(left.appAccountToken != right.appAccountToken)
         #expect(

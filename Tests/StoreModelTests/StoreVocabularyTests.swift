@@ -110,7 +110,7 @@ import Testing
             CustomerID("anna@example.com").appAccountToken == UUID(uuidString: "ab08d5af-da4b-55fd-b719-1bafb5fde831"))
     }
 
-    @Test func `a literal that is no name stops the program`() async {
+    @Test func `a literal that is not a valid name stops the program`() async {
         await #expect(processExitsWith: .failure) { _ = "" as ProductID }
         await #expect(processExitsWith: .failure) { _ = "com.example_app" as BundleID }
         await #expect(processExitsWith: .failure) { _ = "a\nb" as CustomerID }

@@ -61,7 +61,7 @@ import Testing
             #expect(text == String(repeating: "deflated ", count: 9))
         }
 
-        @Test func `the extractor of Apple's systems notices a changed bit in each byte of the data`() async throws {
+        @Test func `the extractor of Apple's systems detects a changed bit in each byte of the data`() async throws {
             let scene = try Scene()
             let bytes = [UInt8](Data(base64Encoded: Scene.madeByZipfile)!)
             for place in Scene.deflatedRange {

@@ -13,7 +13,7 @@ import Testing
 
     init() throws { fixture = try ExtractionFixture() }
 
-    @Test func `a missing archive, a folder and a pipe are no archives`() async throws {
+    @Test func `a missing archive, a folder and a pipe are refused`() async throws {
         let before = try fixture.snapshot()
         let missing = await #expect(throws: ExtractionError(.fileFailed, "")) {
             try await fixture.extractor.extract(fixture.root + "/none.zip", into: fixture.folder)
@@ -188,7 +188,7 @@ import Testing
 
     init() throws { fixture = try ExtractionFixture() }
 
-    @Test func `a file that is no archive is closed only once`() async throws {
+    @Test func `a file that is not an archive is closed only once`() async throws {
         let (isOver, lost) = (Locked(false), Locked(0))
         async let neighbour: Void = withCheckedContinuation { continuation in
             Thread.detachNewThread {

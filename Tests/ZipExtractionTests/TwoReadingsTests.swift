@@ -32,7 +32,7 @@ import Testing
         }
     }
 
-    @Test func `sizes that follow the data are accepted in each of their four forms, and only when true`() async throws
+    @Test func `sizes that follow the data are accepted in each of their four forms, if they are correct`() async throws
     {
         for (signed, width) in [(true, 4), (false, 4), (true, 8), (false, 8)] {
             let entry = ForgedArchive.Entry.deflated("a", Array("text".utf8)).with {
@@ -110,7 +110,7 @@ import Testing
         #expect(try fixture.content() == ["old.txt": "content/film/old.txt"])
     }
 
-    @Test func `any changed byte of the data is noticed`() async throws {
+    @Test func `any changed byte of the data is detected`() async throws {
         for entry in [ForgedArchive.Entry.file("a", "some text"), .deflated("a", Array("some text".utf8))] {
             for index in entry.data.indices {
                 for bit in 0..<8 {

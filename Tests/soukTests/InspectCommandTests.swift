@@ -60,7 +60,7 @@ import Testing
         await after.close()
     }
 
-    @Test func `what another process records meanwhile appears on the page`() async throws {
+    @Test func `records of another process appear on the page`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("records.sqlite")
         let storage = try SQLiteRecordStorage(path: path)

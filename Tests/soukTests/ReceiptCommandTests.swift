@@ -63,7 +63,7 @@ import Testing
         #expect(outcome.status == 0)
     }
 
-    @Test func `a receipt is read as it is, as base64 and as base64 in lines, from a file and from standard input`()
+    @Test func `a receipt is read as bytes, as base64 and as base64 in lines, from a file and from standard input`()
         async throws
     {
         let bytes = try ReceiptSigner(chain).sign(Self.receipt())

@@ -128,7 +128,8 @@ import Testing
         await storage.close()
     }
 
-    @Test(arguments: versions) func `an app knows offline what its customer may use`(version: String) async throws {
+    @Test(arguments: versions) func `an app without a network has its customer's features`(version: String) async throws
+    {
         let fixture = try Fixture(version)
         let port = try ReservedPort()
         var server = EntitlementServiceClient.Configuration(

@@ -45,7 +45,7 @@ import Testing
                 body: body.map { .json($0) } ?? .empty))
     }
 
-    @Test func `a restore keeps revocations, keys and erasures, and says so`() async throws {
+    @Test func `a restore keeps revocations, keys and erasures, and reports them`() async throws {
         let name = "customer-of-whom-nothing-is-to-stay"
         var server = try await serve()
         let secret = try key(server.greeting["secretKeyFile"])

@@ -93,7 +93,7 @@ import Testing
         #expect(answer.body.buffered == nil)
     }
 
-    @Test func `a selector leaves other bodies alone`() async throws {
+    @Test func `bodies that the selector does not match stay streams`() async throws {
         let floret = BodyStreamFloret(selector: .path("/small"))
         let record = await floret.willRequest(
             Record(HTTPRequest(method: .put, url: "http://a/large", body: .pieces("a"))))

@@ -59,7 +59,7 @@ struct FloretsOnTheWireTests {
         return { rest.withLock { $0.popFirst() } }
     }
 
-    @Test func `a megabyte passes all florets unchanged if none has to change it`() async throws {
+    @Test func `a megabyte passes unchanged through florets that do not change it`() async throws {
         let whole = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let florets: [any Floret] = [
             InspectorFloret(), BodyStreamFloret(), FindReplaceFloret(willRequest: [.header(.set("X-A", "1"))]),

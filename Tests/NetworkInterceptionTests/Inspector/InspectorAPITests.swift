@@ -76,7 +76,7 @@ import Testing
             record["timing"]?["phases"]?.arrayValue?.map { $0["name"]?.stringValue } == ["florets", "waiting", "body"])
     }
 
-    @Test func `a body that is no text is shown as bytes and downloaded as it is`() async throws {
+    @Test func `a body that is not text is shown as bytes and downloaded unchanged`() async throws {
         let world = InspectorWorld()
         try await world.send("http://a.example/bytes")
         let id = try await world.newest().id
@@ -166,7 +166,7 @@ import Testing
 
     // MARK: - Sending
 
-    @Test func `a record is sent again as it was, through the florets, and is a new record`() async throws {
+    @Test func `a record is sent again unchanged, through the florets, and is a new record`() async throws {
         let world = InspectorWorld()
         try await world.send(
             "http://a.example/json", .post, headers: ["Accept": "a/b", "Authorization": "Bearer x"], body: "one  two")

@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `uploads arrive byte for byte, however they are given`() async throws {
+    @Test func `uploads from memory, files and streams arrive byte for byte`() async throws {
         let body = Data(Self.large[..<300_000])
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try body.write(to: file)

@@ -215,7 +215,7 @@ private final class Model: PluginProtocol {
         #expect(error?.sentence == "The field \"lines[1].text\" of the answer to \"info.get\" is missing.")
     }
 
-    @Test func `a payload or an answer that is no object is refused before it is sent`() throws {
+    @Test func `a payload or an answer that is not an object is refused before it is sent`() throws {
         struct Bare: HubCommand {
             static let message: Message = "info.refresh"
             func encode(to encoder: any Encoder) throws { try [1, 2].encode(to: encoder) }

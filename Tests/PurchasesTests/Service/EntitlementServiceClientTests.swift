@@ -431,7 +431,7 @@ import Testing
 
     // MARK: - Credit
 
-    @Test func `credit is asked for and spent with the customer's own token`() async throws {
+    @Test func `credit is requested and spent with the customer's own token`() async throws {
         let transport = ScriptedTransport([
             try answer(CreditBalance(type: "coins", earned: 100, spent: 30, prices: ["filter": 5])),
             try answer(RedeemAnswer(type: "coins", balance: 65, items: [.init(id: "a", type: "filter", cost: 5)])),

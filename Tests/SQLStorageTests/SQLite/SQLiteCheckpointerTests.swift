@@ -59,7 +59,7 @@ import Testing
         try connection.query("SELECT id FROM thing ORDER BY id").map { try $0["id"] }
     }
 
-    @Test func `the log stays short, however much is written`() async throws {
+    @Test func `the log stays short during many writes`() async throws {
         let folder = try TestFolder()
         let database = try Self.database(folder, pages: 10)
         try await Self.fill(database, 0..<1000)

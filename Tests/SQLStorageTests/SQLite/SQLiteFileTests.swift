@@ -133,7 +133,7 @@ import Testing
 
     // MARK: - Backups
 
-    @Test func `a backup made while others write is whole and of one instant`() async throws {
+    @Test func `a backup during writes is complete and has the state of one instant`() async throws {
         let database = try await database(rooms: 5000)
         try await database.write { try $0.execute("INSERT INTO key (id, room) VALUES (0, 1)") }
         // Each write moves a row between two tables, so the sum is constant.
@@ -164,7 +164,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a backup is one file for its owner alone, and never written over another`() async throws {
+    @Test func `a backup is one file, only for its owner, and never replaces another file`() async throws {
         let database = try await database()
         try file().backUp(to: folder.file("backup"))
         #expect(try folder.contents.filter { $0.hasPrefix("backup") } == ["backup"])
@@ -259,7 +259,7 @@ import Testing
         if exists { #expect(try await rooms("former") == 1) }
     }
 
-    @Test func `a backup is made where a link leads`() async throws {
+    @Test func `a backup is written to the target of a link`() async throws {
         await (try database(rooms: 3)).close()
         let link = folder.file("backup")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "elsewhere")

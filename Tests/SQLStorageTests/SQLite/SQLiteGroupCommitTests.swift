@@ -212,7 +212,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a read keeps its snapshot whatever is committed meanwhile`() async throws {
+    @Test func `a read keeps its snapshot during later commits`() async throws {
         let counts = try database.read { connection in
             let before: Int = try #require(try connection.first("SELECT count(*) AS n FROM parent"))["n"]
             try database.writeAndWait { try $0.execute("INSERT INTO parent VALUES (1)") }

@@ -13,7 +13,7 @@ import Testing
         #expect(throws: SQLError.self) { _ = try SQLiteDatabase(path: path) }
     }
 
-    @Test func `what was written is there after closing and opening again`() async throws {
+    @Test func `written rows are there after the file is closed and opened again`() async throws {
         let first = try SQLiteDatabase(path: folder.file())
         try await first.write { connection in
             try connection.execute("CREATE TABLE t (v INTEGER)")
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [("x", 1), ("This is a text.\n", 1), ("No database at all. ", 1000)])
-    func `a file that is not a database is refused and stays as it was`(_ words: String, times: Int) throws {
+    func `a file that is not a database is refused and stays unchanged`(_ words: String, times: Int) throws {
         let text = String(repeating: words, count: times)
         let path = folder.file("notes.txt")
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: [0, 2048, 4096])
-    func `a damaged file leaves the log beside it as it is`(kept: Int) async throws {
+    func `the log beside a damaged file stays unchanged`(kept: Int) async throws {
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { connection in
             try connection.execute("CREATE TABLE t (v TEXT)")

@@ -133,7 +133,7 @@ import Testing
         return (try? container.bytes()) ?? []
     }
 
-    @Test func `nothing is accepted that OpenSSL refuses, however it was changed`() throws {
+    @Test func `a changed receipt that OpenSSL refuses is refused here`() throws {
         var random = SeededGenerator(seed: 4)
         let good = try Self.good()
         var refused = 0
@@ -186,7 +186,7 @@ import Testing
         #expect(try await !judge(tampered))
     }
 
-    @Test func `openssl cms -sign makes receipts that are accepted`() throws {
+    @Test func `receipts of openssl cms -sign are accepted`() throws {
         let store = try ReceiptStore(leafKey: ReceiptStore.rsaKey)
         var flags = UInt32(CMS_BINARY | CMS_NOSMIMECAP)
         for noAttributes in [false, true] {

@@ -123,7 +123,7 @@ struct PaymentTableTests: PaymentQueueTable {
         #expect(payments.refuse(ids[0]) == .noCaller)
     }
 
-    @Test(arguments: [0, 11, -1]) func `a quantity that no store sells is refused before the store is asked`(
+    @Test(arguments: [0, 11, -1]) func `a quantity that no store sells is refused before the request to the store`(
         _ count: Int
     ) {
         expect([
@@ -132,7 +132,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `the store is asked about a product before it is asked to sell it`() {
+    @Test func `a product is requested from the store before its purchase`() {
         expect(
             checksProductFirst: true,
             [

@@ -50,7 +50,7 @@ struct ProductRequestTests {
         #expect(questions == [["a"], ["b", "x"]])
     }
 
-    @Test func `a request for unknown products only fails, and so does every purchase of one`() async {
+    @Test func `a request that has only unknown products fails, and so does every purchase of one`() async {
         let request = ProductRequest(connection: store)
         #expect(await words { try await request.products(["x", "y"]) } == "invalid: x, y")
         #expect(await words { ProductAnswer(products: [try await request.product("x")]) } == "invalid: x")
