@@ -384,7 +384,7 @@ struct PostgresDatabaseTests {
             let proxy = try PostgresProxy(to: url)
             let cut = try PostgresDatabase(url: proxy.url)
             let runs = Locked(0)
-            // The commit is lost, and the responses to queries for its mark.
+            // The proxy drops the commit, and the responses to queries for its mark.
             proxy.loseNext("COMMIT")
             for _ in 1..<cuts { proxy.cutAnswer(to: "is_settled") }
             try await cut.write { connection in

@@ -12,7 +12,7 @@ import Testing
     private let storage = MemorySecureStorage()
     private let clock = ManualClock()
 
-    /// A run of the app.
+    /// Launches the app with these plugins, and returns its client.
     private func launch(
         _ plugins: any PurchasePlugin..., user: UserId? = ada, storage: (any SecureStorage)? = nil
     ) async throws -> PurchaseClient {

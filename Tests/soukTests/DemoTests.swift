@@ -141,7 +141,7 @@ import Testing
         #expect(report["steps"]?.arrayValue?.count == Self.steps.count)
     }
 
-    /// Starts a demonstration and waits for this log, whose process it starts.
+    /// Starts a demonstration, and waits until one of its processes has created this log.
     private func demoWithLog(_ log: String, in folder: TemporaryFolder) async throws -> ChildProgram {
         let demo = try ChildProgram(
             SoukExecutable.path(), ["demo", "--json", "--data", folder.file("data")], output: .captured, errors: .null)

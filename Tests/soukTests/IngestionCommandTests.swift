@@ -248,7 +248,7 @@ private func line(_ customer: String, _ signed: String) -> String {
         let folder = try TemporaryFolder()
         let directory = (folder.path, "this is a folder, not a file")
         #if os(Linux)
-            // It opens, and fails when it is read: nothing is mapped at its start.
+            // This file can be opened but not read, because no memory is mapped at its start.
             let cases = [directory, ("/proc/self/mem", "the file cannot be read")]
         #else
             let cases = [directory]

@@ -11,7 +11,7 @@ import Testing
 @Suite struct RestoreCommandTests {
     private static let app = "com.example.darkroom"
     private let folder: TemporaryFolder
-    /// For backups, which contain customers that were erased later.
+    /// A separate folder for backups, because they contain customers that are erased later.
     private let elsewhere: TemporaryFolder
 
     init() throws { (folder, elsewhere) = (try TemporaryFolder(), try TemporaryFolder()) }

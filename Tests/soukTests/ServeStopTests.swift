@@ -12,7 +12,7 @@ import Testing
     /// The results of presented purchases, by customer.
     private struct Outcome {
         var acknowledged: [String: Set<String>] = [:]
-        /// Presented without a response.
+        /// The purchases that were presented without a response, by customer.
         var open: [String: Set<String>] = [:]
         var otherStatuses: Set<Int> = []
         var count = 0

@@ -16,7 +16,7 @@ import Testing
         ]
         return ranges.flatMap { $0.compactMap { UnicodeScalar($0) } }
     }()
-    /// All of them; a separate line would be `FORGED`.
+    /// All dangerous characters, and a line break that would begin the line `FORGED`.
     static let planted = "plant" + dangerous.map { String($0) }.joined(separator: "x") + "\nFORGED"
 
     private let folder: TemporaryFolder

@@ -107,7 +107,7 @@ import Testing
         #expect(await storage.records(100, after: nil).count == 50)
         await storage.close()
         let size = try FileManager.default.attributesOfItem(atPath: place.path)[.size] as? Int ?? 0
-        // The waiting and stored bytes, not the 24 MB that were stored in total.
+        // The file holds the waiting and the kept bytes, not all 24 MB that were stored.
         #expect(size < 8 << 20)
     }
 }

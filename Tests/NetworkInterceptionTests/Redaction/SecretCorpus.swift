@@ -260,7 +260,7 @@ enum SecretCorpus {
             #"{"inner":"{\"name\":\"password\",\"hint\":\"}\",\"id\":\"7\",\"value\":\"§\"}"}"#,
         ])
 
-    /// Objects under names whose strings are secrets.
+    /// Objects under names that make each string in them a secret.
     static let objects = words(
         "cvv pin pass auth jwt otp session cookie csrf cvc sid bearer mfa oauth cred dbpass assertion"
     )

@@ -225,7 +225,7 @@ import Testing
     }
 }
 
-/// Counts from any thread.
+/// A counter for any thread.
 final class Counter: Sendable {
     private let value = Locked(0)
 

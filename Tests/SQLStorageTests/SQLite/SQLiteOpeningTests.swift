@@ -279,7 +279,7 @@ import Testing
         await database.close()
     }
 
-    /// A truncation between two checks: the next frames of the log follow it, and its size is as before.
+    /// A truncation between two checks. The next frames are written after it, so the log has its former size.
     @Test(arguments: [0, 40_000, -1000, -5000])
     func `a log that was cut during a commit, or filled with zeros, is detected, and nothing is acknowledged`(
         kept: Int

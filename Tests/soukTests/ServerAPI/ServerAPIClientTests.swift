@@ -73,7 +73,7 @@ import Testing
             try await store.buy(.init(productID: product), for: "ada")
         }
 
-        /// The error of Apple's with which a call fails.
+        /// Returns the code of Apple's error with which a call fails, or `nil`.
         func code(_ call: (AppStoreServerAPIClient) async throws -> some Any) async -> AppStoreServerAPI.ErrorCode? {
             do {
                 _ = try await call(client)
@@ -339,7 +339,7 @@ import Testing
     @Test func `the error of an exceeded rate limit says when to retry`() async throws {
         try await with { world in
             try await world.store.set(.serverAPIRateLimit, to: "sandbox")
-            // A tenth of 10 requests a second, counted by the hour.
+            // The sandbox allows a tenth of 10 requests per second, which is 3600 per hour.
             for _ in 0..<3600 { _ = try await world.client.lookUpOrder("NOTHING7") }
             do {
                 _ = try await world.client.lookUpOrder("NOTHING7")

@@ -2,7 +2,7 @@ import HTTPCore
 import NetworkInterception
 import Testing
 
-/// The files of a folder.
+/// The files in the folder of a mock.
 @Suite struct MockFolderTests {
     @Test func `a folder that Cauli wrote is read`() async throws {
         let folder = try ScratchFolder()
