@@ -129,7 +129,7 @@ final class ChaosClient: Sendable {
     func endWaiting() { sent.finish() }
 
     /// Repeats a request until it succeeds, and returns the response.
-    func insist(
+    func sendUntilSuccess(
         _ method: HTTPRequest.Method, _ path: String, of server: ChaosServer, key: String? = nil,
         headers: HTTPHeaders = [:], body: JSONValue? = nil
     ) async throws -> [UInt8] {

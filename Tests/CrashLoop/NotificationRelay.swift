@@ -64,7 +64,7 @@ final class NotificationRelay: Sendable {
     private var isDone: Bool { state.withLock { $0.isOver && $0.waiting.isEmpty } }
 
     static func post(_ payload: String, to server: ChaosServer, _ client: ChaosClient) async throws {
-        _ = try await client.insist(
+        _ = try await client.sendUntilSuccess(
             .post, "/v1/notifications/app-store", of: server, body: ["signedPayload": .string(payload)])
     }
 

@@ -149,7 +149,7 @@ import Testing
         } body: { address, _ in
             let client = try await RawClient(port: address.port)
             await client.send("GET / HTTP/1.1\r\nHost: x\r\n")
-            try await drip("X: y\r\n", to: client, time)
+            try await sendSlowly("X: y\r\n", to: client, time)
             #expect(time.elapsed >= .seconds(20))
         }
     }
@@ -161,13 +161,13 @@ import Testing
         } body: { address, _ in
             let client = try await RawClient(port: address.port)
             await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
-            try await drip("x", to: client, time)
+            try await sendSlowly("x", to: client, time)
             #expect(time.elapsed >= .seconds(20))
         }
     }
 
     /// Sends `text` once a second until the listener ends the connection without a response.
-    private func drip(_ text: String, to client: RawClient, _ time: ManualMonotonicClock) async throws {
+    private func sendSlowly(_ text: String, to client: RawClient, _ time: ManualMonotonicClock) async throws {
         let sending = Task {
             while !Task.isCancelled, await client.send(text) {
                 time.advance(by: .seconds(1))

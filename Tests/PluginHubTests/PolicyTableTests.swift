@@ -41,7 +41,7 @@ import Testing
         let plugin = try hub.scripted("Sender")
         let before = journal.entries.count
         var code: PluginError.Code?
-        do { try plugin.say(kind, "a.b") } catch let error as PluginError { code = error.code }
+        do { try plugin.sendMessage(kind, "a.b") } catch let error as PluginError { code = error.code }
         return Outcome(code: code, delivered: Array(journal.entries.dropFirst(before)))
     }
 

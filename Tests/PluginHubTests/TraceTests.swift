@@ -163,7 +163,7 @@ import Testing
         #expect(hub.start().findings.isEmpty)
         let values = hub.trace.values()
         for (kind, name) in zip(MessageKind.allCases, ["c", "q", "v", "e"]) {
-            try hub.scripted("Client \(name)").say(kind, Message(name))
+            try hub.scripted("Client \(name)").sendMessage(kind, Message(name))
         }
         _ = try? hub.scripted("Client q").query("q", [:])
         values.cancel()

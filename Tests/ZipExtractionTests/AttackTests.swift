@@ -28,7 +28,7 @@ import Testing
     @Test func `a name that is not UTF-8 is refused, whatever the archive calls it`() async throws {
         for name: [UInt8] in [[0x81], [0xC0, 0xAF], [0xED, 0xA0, 0x80], [0xC0, 0xAE, 0xC0, 0xAE, 0x2F]] {
             for flags in [0, 1 << 11] {
-                let entry = ForgedArchive.Entry.raw(name).saying { $0.flags = flags }
+                let entry = ForgedArchive.Entry.raw(name).changingHeaders { $0.flags = flags }
                 try await fixture.refuse(ForgedArchive([entry]), as: .unsafeName)
             }
         }
@@ -73,7 +73,7 @@ import Testing
 
     @Test func `a folder with content, and a file that the attributes call a folder, are refused`() async throws {
         let full = ForgedArchive.Entry.folder("folder/").with {
-            $0.say { header in (header.size, header.compressedSize, header.checksum) = (1, 1, CRC32.of([1])) }
+            $0.changeHeaders { header in (header.size, header.compressedSize, header.checksum) = (1, 1, CRC32.of([1])) }
             $0.data = [1]
         }
         try await fixture.refuse(ForgedArchive([full]), as: .unsafeKind)
@@ -103,19 +103,19 @@ import Testing
 
     @Test func `encrypted entries are refused, whatever the encryption`() async throws {
         for flags in [1, 1 | 1 << 6, 1 << 13] {
-            let entry = ForgedArchive.Entry.file("a").saying { $0.flags = flags }
+            let entry = ForgedArchive.Entry.file("a").changingHeaders { $0.flags = flags }
             try await fixture.refuse(ForgedArchive([entry]), as: .encrypted)
         }
-        try await fixture.refuse(ForgedArchive([.file("a").saying { $0.method = 99 }]), as: .encrypted)
+        try await fixture.refuse(ForgedArchive([.file("a").changingHeaders { $0.method = 99 }]), as: .encrypted)
     }
 
     @Test func `rare compressions are refused, patches and parts of archives too`() async throws {
         for method in [1, 6, 9, 12, 14, 20, 93, 95, 98, 65535] {
             try await fixture.refuse(
-                ForgedArchive([.file("a").saying { $0.method = method }]), as: .unsupportedFeature)
+                ForgedArchive([.file("a").changingHeaders { $0.method = method }]), as: .unsupportedFeature)
         }
         try await fixture.refuse(
-            ForgedArchive([.file("a").saying { $0.flags = 1 << 5 }]), as: .unsupportedFeature)
+            ForgedArchive([.file("a").changingHeaders { $0.flags = 1 << 5 }]), as: .unsupportedFeature)
         try await fixture.refuse(ForgedArchive([.file("a").with { $0.disk = 1 }]), as: .unsupportedFeature)
         try await fixture.refuse(
             ForgedArchive([.file("a").with { $0.versionNeeded = 64 }]), as: .unsupportedFeature)

@@ -11,12 +11,14 @@ import Testing
     init() throws { fixture = try ExtractionFixture() }
 
     @Test func `a file with a stated size beyond the ratio is refused unread`() async throws {
-        let bomb = ForgedArchive.Entry.deflated("bomb", [1]).saying { $0.size = 5 << 20 }
+        let bomb = ForgedArchive.Entry.deflated("bomb", [1]).changingHeaders { $0.size = 5 << 20 }
         try await fixture.refuse(ForgedArchive([bomb]), as: .limitExceeded)
     }
 
     @Test func `many small files that grow beyond the ratio together are refused`() async throws {
-        let files = (0..<12).map { ForgedArchive.Entry.deflated("file\($0)", [1]).saying { $0.size = 1 << 20 } }
+        let files = (0..<12).map {
+            ForgedArchive.Entry.deflated("file\($0)", [1]).changingHeaders { $0.size = 1 << 20 }
+        }
         try await fixture.refuse(ForgedArchive(files), as: .limitExceeded)
     }
 
@@ -28,7 +30,7 @@ import Testing
         let small = try await ArchiveJudge.deflatedZeros(zeros.count)
         let bomb = ForgedArchive.Entry.file("zeros", zeros).with {
             $0.data = small
-            $0.say { header in (header.method, header.compressedSize) = (8, small.count) }
+            $0.changeHeaders { header in (header.method, header.compressedSize) = (8, small.count) }
         }
         try await fixture.refuse(ForgedArchive([bomb]), as: .limitExceeded)
         try await fixture.extract(ForgedArchive([bomb]), limits: ExtractionLimits(ratio: 1100))
@@ -41,7 +43,7 @@ import Testing
         let small = try await ArchiveJudge.deflatedZeros(zeros.count)
         let liar = ForgedArchive.Entry.file("zeros", [0]).with {
             $0.data = small
-            $0.say { header in (header.method, header.compressedSize) = (8, small.count) }
+            $0.changeHeaders { header in (header.method, header.compressedSize) = (8, small.count) }
         }
         try await fixture.refuse(ForgedArchive([liar]), as: .corrupt)
     }
@@ -55,7 +57,7 @@ import Testing
     @Test func `sizes whose sum overflows are refused`() async throws {
         let huge = (0..<3).map { number in
             ForgedArchive.Entry.deflated("\(number)", [1]).with {
-                $0.say { $0.size = 0xFFFF_FFFF }
+                $0.changeHeaders { $0.size = 0xFFFF_FFFF }
                 $0.central.extra = ForgedArchive.zip64Field(Int.max)
                 $0.local.extra = ForgedArchive.zip64Field(Int.max)
             }

@@ -37,7 +37,7 @@ import Testing
         for (signed, width) in [(true, 4), (false, 4), (true, 8), (false, 8)] {
             let entry = ForgedArchive.Entry.deflated("a", Array("text".utf8)).with {
                 $0.descriptor = ForgedArchive.descriptor($0.central, signed: signed, width: width)
-                $0.say { $0.flags |= 8 }
+                $0.changeHeaders { $0.flags |= 8 }
                 ($0.local.checksum, $0.local.size, $0.local.compressedSize) = (0, 0, 0)
             }
             try await fixture.extract(ForgedArchive([entry, .file("b")]))
@@ -52,7 +52,7 @@ import Testing
 
     @Test func `zip64 is read if it is needed and agrees, and otherwise refused`() async throws {
         let large = ForgedArchive.Entry.file("a").with {
-            $0.say { header in
+            $0.changeHeaders { header in
                 header.extra = ForgedArchive.zip64Field(header.size, header.compressedSize)
                 (header.size, header.compressedSize) = (0xFFFF_FFFF, 0xFFFF_FFFF)
             }
@@ -126,7 +126,7 @@ import Testing
     @Test func `data that ends before its stated size is refused`() async throws {
         let entry = ForgedArchive.Entry.deflated("a", Array("text".utf8)).with {
             $0.data += [0, 0]
-            $0.say { $0.compressedSize += 2 }
+            $0.changeHeaders { $0.compressedSize += 2 }
         }
         try await fixture.refuse(ForgedArchive([entry]), as: .corrupt)
     }

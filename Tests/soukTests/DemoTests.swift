@@ -127,7 +127,7 @@ import Testing
         let server = try #require(try await demo.child(running: "serve"))
         kill(server, SIGKILL)
         #expect(await demo.status() == 1)
-        #expect(await demo.complained("the server has ended"))
+        #expect(await demo.errorsContain("the server has ended"))
         #expect(try await demo.child(running: "simulate") == nil)
     }
 
@@ -167,7 +167,7 @@ private final class KeptDemo {
     }
 
     /// Waits for a text on standard error.
-    func complained(_ text: String) async -> Bool { await demo.errors.contains(text) }
+    func errorsContain(_ text: String) async -> Bool { await demo.errors.contains(text) }
 
     /// Sends Ctrl-C, and returns the exit status.
     func end() async -> Int32 {

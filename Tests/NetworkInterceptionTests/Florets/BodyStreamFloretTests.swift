@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct BodyStreamFloretTests {
     /// Records the lengths of the buffered bodies that reach it, and `nil` for streams.
-    private final class Look: InterceptableFloret {
+    private final class BodyLengthFloret: InterceptableFloret {
         let seen = Locked<[Int?]>([])
         var enabled: Bool {
             get { true }
@@ -23,23 +23,23 @@ import Testing
         }
     }
 
-    private func scene(limit: Int, _ look: Look) -> FloretScene {
-        FloretScene([BodyStreamFloret(maximumConvertedByteSize: limit), look]) { request in
+    private func scene(limit: Int, _ lengths: BodyLengthFloret) -> FloretScene {
+        FloretScene([BodyStreamFloret(maximumConvertedByteSize: limit), lengths]) { request in
             Response(status: 200, body: .stream(HTTPBodyStream([request.body.buffered ?? []])))
         }
     }
 
     @Test func `later florets get buffered bodies of requests and responses`() async throws {
-        let look = Look()
-        let answer = try await scene(limit: 6, look).send(.post, body: .pieces("abc", "", "def"))
-        #expect(look.seen.withLock { $0 } == [6, 6])
+        let lengths = BodyLengthFloret()
+        let answer = try await scene(limit: 6, lengths).send(.post, body: .pieces("abc", "", "def"))
+        #expect(lengths.seen.withLock { $0 } == [6, 6])
         #expect(try await answer.body.text() == "abcdef")
     }
 
     @Test func `a body over the limit stays a stream, and nothing is lost`() async throws {
-        let look = Look()
-        let answer = try await scene(limit: 5, look).send(.post, body: .pieces("abc", "def", "ghi"))
-        #expect(look.seen.withLock { $0 } == [nil, nil])
+        let lengths = BodyLengthFloret()
+        let answer = try await scene(limit: 5, lengths).send(.post, body: .pieces("abc", "def", "ghi"))
+        #expect(lengths.seen.withLock { $0 } == [nil, nil])
         #expect(try await answer.body.text() == "abcdefghi")
     }
 

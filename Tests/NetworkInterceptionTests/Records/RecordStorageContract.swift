@@ -154,11 +154,12 @@ import Testing
             let isWhole = number.isMultiple(of: 10) || number == 1499 || list.count < 4
             let kept = await storage.records(.max, after: isWhole ? nil : list[2])
             let expected = isWhole ? list : Array(list.prefix(2))
-            func said(_ records: some Sequence<Record>) -> [String] {
+            func described(_ records: some Sequence<Record>) -> [String] {
                 records.map { "\($0.id) \($0.originalRequest.url)" }
             }
-            guard said(kept) != said(expected.reversed()) else { continue }
-            Issue.record("after step \(number) it holds \(said(kept)) instead of \(said(expected.reversed()))")
+            guard described(kept) != described(expected.reversed()) else { continue }
+            Issue.record(
+                "after step \(number) it holds \(described(kept)) instead of \(described(expected.reversed()))")
             return
         }
     }
