@@ -119,7 +119,7 @@ import Testing
         let transport = drivenTransport { $0.connectTimeout = .milliseconds(200) }
         let late = try await error(HTTPRequest(method: .get, url: "https://127.0.0.1:\(silent.number)/"), transport)
         #expect(late.code == .timeout)
-        #expect(late.reason.hasPrefix("No connection"))
+        #expect(late.reason.hasPrefix("The connection to the server timed out"))
         await transport.shutdown()
         withExtendedLifetime(silent) {}
     }
