@@ -7,8 +7,8 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Requests that each change the ledger, and the visible state after each of them. Time does not pass, so in every run a
-/// ledger has the same bytes after the first k requests.
+/// Requests that each change the ledger, and the visible state after each of them. Time does not pass, so in every run
+/// a ledger has the same bytes after the first k requests.
 struct DurabilityScenario: Sendable {
     struct Step: Sendable {
         let path: String
@@ -100,7 +100,8 @@ struct DurabilityScenario: Sendable {
         return visibleState
     }
 
-    /// Returns the number of steps that a ledger contains. Throws if the ledger is damaged, or contains a part of a step.
+    /// Returns the number of steps that a ledger contains. Throws if the ledger is damaged, or contains a part of a
+    /// step.
     func stepCount(in folder: ServerBench.Folder) async throws -> Int {
         let disk = try FaultyDisk(folder.url)
         defer { disk.detach() }

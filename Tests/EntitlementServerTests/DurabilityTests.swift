@@ -7,8 +7,8 @@ import Testing
 @testable import EntitlementServer
 
 /// Power cuts and failures of the disk. Killing the process proves little, because the operating system keeps written
-/// data. Here the disk loses unsynced data, or fails, at every operation of a scenario in turn. The ledger must then be in the state before
-/// or after a request, with everything that was acknowledged.
+/// data. Here the disk loses unsynced data, or fails, at every operation of a scenario in turn. The ledger must then be
+/// in the state before or after a request, with everything that was acknowledged.
 @Suite struct DurabilityTests {
     private static let scenario = Task { try await DurabilityScenario() }
     /// The tests try every n-th disk operation. `make chaos` sets `SOUK_DISK_EVERY=1`, which tries all of them.
@@ -79,8 +79,8 @@ import Testing
             "The scenario has too few operations: each step writes and syncs.")
     }
 
-    /// Runs the scenario with a failing disk operation, and checks the ledger. Returns `false` if the scenario has fewer
-    /// operations.
+    /// Runs the scenario with a failing disk operation, and checks the ledger. Returns `false` if the scenario has
+    /// fewer operations.
     private func fail(at operation: Int64, forEver: Bool, _ scenario: DurabilityScenario) async throws -> Bool {
         let folder = try ServerBench.Folder(copyOf: scenario.template.url)
         let disk = try FaultyDisk(folder.url)

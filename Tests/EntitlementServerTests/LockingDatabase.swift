@@ -33,8 +33,8 @@ final class LockingDatabase: SQLDatabase {
 
         var isConcurrent: Bool { true }
 
-        /// Returns whether a statement is about the registered servers. Such statements are in PostgreSQL's dialect, so they
-        /// are not executed.
+        /// Returns whether a statement is about the registered servers. Such statements are in PostgreSQL's dialect, so
+        /// they are not executed.
         private static func isOfServers(_ sql: String) -> Bool {
             sql.contains("INTO server ") || sql.contains("FROM server")
         }

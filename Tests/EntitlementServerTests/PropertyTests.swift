@@ -38,7 +38,8 @@ import Testing
         for other in answers.dropFirst() { #expect(other == answers[0]) }
     }
 
-    /// Presents the facts, one to five in a request. Presents a renewal info again later if its subscription is unknown.
+    /// Presents the facts, one to five in a request. Presents a renewal info again later if its subscription is
+    /// unknown.
     private static func present(
         _ facts: [SignedFact], to bench: ServerBench, using numbers: inout SeededNumbers
     ) async throws {

@@ -244,8 +244,8 @@ import Testing
         #expect(again.erasedCustomers == 2)
     }
 
-    /// The ledger was lost. An older backup was restored in its place (`wasRestored`), or an older copy of the file was put
-    /// there. The server then served requests (`wentOn`), or did not.
+    /// The ledger was lost. An older backup was restored in its place (`wasRestored`), or an older copy of the file was
+    /// put there. The server then served requests (`wentOn`), or did not.
     @Test(.onSQLite, arguments: [(false, false), (false, true), (true, false), (true, true)])
     func `a ledger that is older than the backup is incomplete`(_ wasRestored: Bool, _ wentOn: Bool)
         async throws

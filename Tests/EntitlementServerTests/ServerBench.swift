@@ -43,13 +43,15 @@ struct ServerBench: Sendable {
 
         private let postgresURL = Locked<Task<String, any Error>?>(nil)
 
-        /// Creates a folder whose ledger is the PostgreSQL database at `url`, instead of one of `PostgresCluster.shared()`.
+        /// Creates a folder whose ledger is the PostgreSQL database at `url`, instead of one of
+        /// `PostgresCluster.shared()`.
         convenience init(url: String) throws {
             try self.init()
             postgresURL.withLock { $0 = Task { url } }
         }
 
-        /// Opens the ledger of this folder on the engine under test: a file in the folder, or a database of the test server.
+        /// Opens the ledger of this folder on the engine under test: a file in the folder, or a database of the test
+        /// server.
         func open(foldedPages: Int) async throws -> any SQLDatabase {
             switch ServerBench.engine {
             case .postgreSQL:

@@ -1,8 +1,8 @@
 import Foundation
 import Testing
 
-/// `String` compares by canonical equivalence. So dictionaries and sets of external names are keyed by an identifier type
-/// or `ExactString`. This test lists the exceptions, each with the reason why `String` is harmless.
+/// `String` compares by canonical equivalence. So dictionaries and sets of external names are keyed by an identifier
+/// type or `ExactString`. This test lists the exceptions, each with the reason why `String` is harmless.
 struct StringKeyTests {
     /// The allowed number of dictionaries and sets with `String` keys in each file.
     private static let allowed: [String: (count: Int, reason: String)] = [

@@ -21,7 +21,8 @@ struct HistoryTests {
         return try test.decoded(answer.signedTransactions).compactMap(\.transactionId)
     }
 
-    /// Returns the purchases of `anna`, in order: coins, pack, pass, monthly (a free week), and weekly.
+    /// Buys coins, pack, pass, monthly (with a free week) and weekly for `anna`. Returns the transaction numbers in
+    /// this order.
     private static func shop(_ test: TestStore) async throws -> [String] {
         var bought: [String] = []
         for product in ["coins", "pack", "pass", "monthly", "weekly"] as [ProductID] {
@@ -139,7 +140,9 @@ struct HistoryTests {
             #expect(try await Self.ids(test, client, bought[0]) == bought)
             let shared = try await Self.ids(test, client, coins, "inAppOwnershipType=FAMILY_SHARED")
             #expect(shared.count == 2 && Set(shared).isDisjoint(with: bought))
-            #expect(try await Self.ids(test, client, shared[0]) == [coins] + shared, "it is newer than what ben had")
+            #expect(
+                try await Self.ids(test, client, shared[0]) == [coins] + shared,
+                "The share is newer than ben's purchases.")
             #expect(try await Self.ids(test, client, coins, "inAppOwnershipType=PURCHASED") == [coins])
             let response = try await client.get(
                 "/inApps/v2/history/\(coins)?revision=\(try #require(first.revision))", as: Answer.self)
@@ -158,7 +161,7 @@ struct HistoryPagingTests {
         let client: ServerClient
         var path: String
 
-        /// Returns the transaction numbers of a page, its revision, and whether there is another page.
+        /// Returns the transaction numbers and the revision of a page, and whether another page follows.
         func page(_ revision: String? = nil) async throws -> (ids: [String], revision: String, hasMore: Bool) {
             let mark = path.contains("?") ? "&" : "?"
             let answer = try await client.get(path + (revision.map { "\(mark)revision=\($0)" } ?? ""), as: Answer.self)
@@ -242,7 +245,7 @@ struct HistoryPagingTests {
         }
     }
 
-    @Test func `a revision is valid for the same query of the same customer, in any order, and for no other`()
+    @Test func `a revision is valid only for the same query of the same customer, with parameters in any order`()
         async throws
     {
         try await Self.with(weeks: 30, "productId=weekly&productType=AUTO_RENEWABLE") { test, reader, client in

@@ -42,8 +42,8 @@ extension ServerBench {
 @Suite struct StreamAuthorizationTests {
     private let revoke = "UPDATE api_key SET revoked_at = 1 WHERE digest = ?1"
 
-    /// Requests the next block of a stream, makes `change`, and advances the clock by a second. Returns the block, or `nil`
-    /// at the end of the stream.
+    /// Requests the next block of a stream, makes `change`, and advances the clock by a second. Returns the block, or
+    /// `nil` at the end of the stream.
     private func next(
         of listener: EventListener, _ bench: ServerBench, after change: () async throws -> Void
     ) async throws -> String? {

@@ -9,7 +9,8 @@ import Testing
 @Suite struct WebhookFaultTests {
     private static let customers = ["anna", "ben", "carl"]
 
-    /// One fault is omitted: an impostor that answers 200. Without TLS the server cannot distinguish it from the receiver.
+    /// One fault is omitted: an impostor that answers 200. Without TLS the server cannot distinguish it from the
+    /// receiver.
     @Test(arguments: [FaultyTransport.Fault.unreachable, .answerLost, .serverError, .garbage])
     func `whichever call fails, every event arrives in order, and twice only if its response was lost`(
         fault: FaultyTransport.Fault
