@@ -7,7 +7,7 @@ import Testing
 
 @testable import InAppStore
 
-/// The examples of Documentation/InAppStore.md, run.
+/// Runs the examples of Documentation/InAppStore.md.
 @Suite(.timeLimit(.minutes(2)))
 struct ChapterTests {
     private actor Screen {
@@ -17,7 +17,7 @@ struct ChapterTests {
         func confirms(_ product: Product) -> Bool { product.price > 0 }
     }
 
-    @Test func `buying, and following what is allowed`() async throws {
+    @Test func `buying a product, and following the allowed products`() async throws {
         try await RealWorld.run { world in
             let screen = Screen()
             let configuration = world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage())
@@ -79,7 +79,7 @@ struct ChapterTests {
         }
     }
 
-    @Test func `the purchase client offers what was put off`() async throws {
+    @Test func `the purchase client offers a postponed purchase`() async throws {
         try await RealWorld.run { world in
             let screen = Screen()
             var configuration = world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage())
@@ -131,7 +131,7 @@ struct ChapterTests {
         }
     }
 
-    @Test func `content with a progress`() async throws {
+    @Test func `fetching content with progress`() async throws {
         try await RealWorld.run { world in
             var configuration = world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage())
             configuration.contentManager = ScriptedContentManager()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import InAppStore
 
-/// The code of the guide "Coming from SwiftyStoreKit or RevenueCat", run.
+/// Runs the code of the guide "Coming from SwiftyStoreKit or RevenueCat".
 @Suite(.timeLimit(.minutes(2)))
 struct ComingFromTests {
     private actor Screen {
@@ -17,7 +17,7 @@ struct ComingFromTests {
         var hasMoved = false
     }
 
-    @Test func `buying, asking and listening`() async throws {
+    @Test func `buying a product, checking access and observing transactions`() async throws {
         try await RealWorld.run { world in
             let screen = Screen()
             let store = try Store(
@@ -40,7 +40,7 @@ struct ComingFromTests {
 
             let isPro = store.snapshot.features.contains { $0.name == "pro" && $0.isActive }
             let hasNoir = store.allowedProducts.contains("film.noir")
-            #expect(hasNoir && !isPro, "without a feature map a feature has the id of its product")
+            #expect(hasNoir && !isPro, "Without a feature map a feature has the name of its product.")
             #expect(store.snapshot.features.contains { $0.name == "pro.weekly" && $0.isActive })
 
             try await world.simulator.buy(.init(productID: "pack"), for: "ada")
@@ -51,7 +51,7 @@ struct ComingFromTests {
         }
     }
 
-    @Test func `a customer who bought with another library has it all after the first start`() async throws {
+    @Test func `a customer who bought with another library has all purchases after the first launch`() async throws {
         try await RealWorld.run { world in
             // Another library has finished the purchase, and this server does not know it.
             let bought = try await world.simulator.buy(.init(productID: "pack"), for: "ada")

@@ -40,7 +40,7 @@ struct StoreObservationTests {
             default: _ = store.snapshot
             }
         }
-        test.say(
+        test.setAnswer(
             Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
         try await store.validateReceipt()
         try await changed.pass()
@@ -48,8 +48,8 @@ struct StoreObservationTests {
         await store.close()
     }
 
-    @Test func `what ends by the clock is heard of at its instant`() async throws {
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+    @Test func `an observer is notified of an end at its instant`() async throws {
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let store = try await test.open()
         try await store.acquireAllEnabledProducts()
         #expect(!store.allowedProducts.isEmpty)
@@ -61,8 +61,8 @@ struct StoreObservationTests {
         await store.close()
     }
 
-    @Test func `an answer that says nothing new is not heard of`() async throws {
-        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+    @Test func `an unchanged answer does not notify observers`() async throws {
+        test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         let store = try await test.open()
         _ = try await store.productList()
         let heard = Locked(false)
@@ -85,7 +85,7 @@ struct StoreObservationTests {
             let now = store.snapshot
             read.withLock { $0 = now }
         }
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         try await store.validateReceipt()
         let now = try #require(read.withLock { $0 })
         #expect(now != before)
