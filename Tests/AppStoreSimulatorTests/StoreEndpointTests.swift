@@ -35,7 +35,7 @@ struct StoreEndpointTests {
         #expect(schemas.count > 30)
     }
 
-    @Test func `an endpoint refuses what its schemas do not allow`() async throws {
+    @Test func `an endpoint refuses values that its schemas do not allow`() async throws {
         try await TestStore.with { test in
             let client = StoreRoutesTests.Client(test)
             for endpoint in StoreEndpoints.all { try await Self.refuses(endpoint, client) }

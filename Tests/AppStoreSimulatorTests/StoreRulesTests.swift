@@ -260,7 +260,7 @@ struct StoreRulesTests {
         #expect(fixture.transactions.count == 2)
     }
 
-    @Test func `an upgrade begins at once and marks what it replaces`() throws {
+    @Test func `an upgrade begins at once and marks the replaced transaction`() throws {
         var fixture = try RulesFixture()
         let token = UUID()
         _ = fixture.buy("monthly.alt", token: token)

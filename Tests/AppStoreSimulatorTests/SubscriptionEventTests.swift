@@ -234,7 +234,7 @@ struct SubscriptionEventTests {
         }
     }
 
-    @Test func `a message that one device answers disappears on the others at once`() async throws {
+    @Test func `a message that one device answers disappears on the other devices at once`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             let tablet = try await Listener(test)

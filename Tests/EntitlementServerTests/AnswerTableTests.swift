@@ -17,7 +17,7 @@ import Testing
             validUntil: nil)
     }
 
-    /// Returns a hash whose upper half, which the table uses, is one of a few, so that many collide.
+    /// Returns a hash with one of `count` upper halves. The table uses the upper half, so many hashes collide.
     private func hash(_ number: Int, among count: Int) -> Int { ((number % count) << 32) | (number & 0xffff) }
 
     @Test(arguments: [1, 3, 97, 1 << 20])

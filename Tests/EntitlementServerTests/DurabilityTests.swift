@@ -148,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `a database that does not sync loses what it acknowledged`() async throws {
+    @Test func `a database that does not sync loses acknowledged writes`() async throws {
         let whole = try ServerBench.Folder()
         let disk = try FaultyDisk(whole.url)
         let database = try SQLiteDatabase.temporary(in: whole.url.path)

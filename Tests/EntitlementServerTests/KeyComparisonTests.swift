@@ -6,7 +6,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Answers and their timing tell nothing to a client that guesses keys.
+/// A client that guesses keys learns nothing from the answers and their timing.
 @Suite struct KeyComparisonTests {
     /// Returns invalid keys, some of them similar to a valid one.
     private func wrongKeys(near key: String) -> [String] {

@@ -102,7 +102,7 @@ import Testing
             }
         }
         for name in names.prefix(40).sorted() { try await erase(name, in: bench) }
-        try await until("the ledger is written anew") {
+        try await until("the ledger is compacted") {
             try await bench.service.ledger.purge()
             return try bench.count("compaction_due") == 0
         }

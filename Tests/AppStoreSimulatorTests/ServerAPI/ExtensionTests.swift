@@ -39,7 +39,7 @@ struct ExtensionTests {
         }
     }
 
-    @Test func `a renewal date that cannot be extended is refused with its own error code and stays`() async throws {
+    @Test func `an invalid or ineligible extension is refused with its own error code`() async throws {
         try await TestStore.withServer(catalogue: TestStore.familyCatalogue) { test, client in
             try await test.makeFamily()
             let coins = try await test.buy("coins").transactionID

@@ -115,7 +115,7 @@ extension ServerBench {
         ledger.reset()
         desk.answer {
             // After this check the caller polls without a suspension, on the same actor.
-            try await until("all of them have looked whether the subscription has ended") {
+            try await until("all callers have checked whether the subscription has ended") {
                 ledger.statements.count { $0.sql.contains("max(signed_at)") } == 8
             }
             return try bench.renewed()

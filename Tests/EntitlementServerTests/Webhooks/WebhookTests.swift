@@ -421,7 +421,7 @@ extension ServerBench {
         let running = Task { try await bench.service.run() }
         await bench.realClock.waiters(atLeast: 4)
         _ = try await bench.grant(to: "anna")
-        try await until("both hang") { receiver.all.count >= 2 }
+        try await until("both deliveries hang") { receiver.all.count >= 2 }
         // These are more events than the server delivers at once. anna's delivery still hangs.
         for number in 0..<40 { _ = try await bench.grant(to: "c\(number)") }
         try await until("all others are delivered") { heard().count == 40 }

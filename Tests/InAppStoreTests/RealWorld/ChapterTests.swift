@@ -38,7 +38,9 @@ struct ChapterTests {
             }
 
             #expect(store.allowedProducts == ["film.noir", "film.warm"])
-            try await until("the screen shows what is allowed") { await screen.shown.last == store.allowedProducts }
+            try await until("the screen shows the allowed products") {
+                await screen.shown.last == store.allowedProducts
+            }
             await store.close()
             await following.value
         }
@@ -70,7 +72,7 @@ struct ChapterTests {
             }
             let store = try Store(configuration: configuration)
             try await world.simulator.promote(.init(productID: "pack"), for: "ada")
-            try await until("the purchase is put off") { !store.postponedPurchases.isEmpty }
+            try await until("the purchase is postponed") { !store.postponedPurchases.isEmpty }
             for promoted in store.postponedPurchases {
                 try await store.continuePurchase(promoted.productID.rawValue)
             }

@@ -70,7 +70,8 @@ struct RealPurchaseTests {
                 _ = try await world.simulator.advance(.init(seconds: RealWorld.week))
                 #expect(store.allowedProducts == [])
                 #expect(
-                    store.acquiredProducts == ["film.noir", "film.warm"], "still acquired, for the next subscription")
+                    store.acquiredProducts == ["film.noir", "film.warm"],
+                    "The products must stay acquired for the next subscription.")
             }
         }
     }

@@ -37,7 +37,7 @@ struct RealStorePagesTests {
         try await RealWorld.run { world in
             try await device(world, .postpone) { store in
                 try await world.simulator.promote(.init(productID: "pack"), for: "ada")
-                try await until("the purchase is put off") { !store.postponedPurchases.isEmpty }
+                try await until("the purchase is postponed") { !store.postponedPurchases.isEmpty }
                 #expect(
                     try await world.simulator.transactions(of: "ada").isEmpty, "A postponed purchase must not be sold.")
                 try await store.continuePurchase("pack")

@@ -131,7 +131,7 @@ final class SharedUserInfoReaderTests {
                 await letOthersRun()
             }
         }
-        try await until("somebody reads") { seen.withLock { !$0.isEmpty } }
+        try await until("a reader has begun") { seen.withLock { !$0.isEmpty } }
         for info in infos { try apps.write(info) }
         #expect(try apps.reader.userInfo(ofApp: app) == infos.last)
         reading.cancel()

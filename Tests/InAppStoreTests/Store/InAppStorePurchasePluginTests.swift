@@ -91,7 +91,7 @@ import Testing
         configuration.promotedPurchases = { _, _, _ in .postpone }
         let store = try await test.open(configuration)
         test.connection.promote("pack")
-        try await until("the purchase is put off") { !store.postponedPurchases.isEmpty }
+        try await until("the purchase is postponed") { !store.postponedPurchases.isEmpty }
         let client = PurchaseClient()
         try await client.setup(with: [InAppStorePurchasePlugin(store: store)])
         var promotions = client.promotedPurchases.makeAsyncIterator()

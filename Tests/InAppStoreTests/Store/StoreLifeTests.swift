@@ -29,7 +29,7 @@ struct StoreLifeTests {
             await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
         }
         var store: Store?
-        try await until("the storage is given back") {
+        try await until("the storage is unlocked") {
             store = try? Store(configuration: test.configuration())
             return store != nil
         }

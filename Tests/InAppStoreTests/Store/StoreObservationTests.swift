@@ -112,13 +112,13 @@ struct StoreObservationTests {
             }
             return mixed
         }
-        try await until("somebody reads") { reads.withLock { $0 > 0 } }
+        try await until("a reader has begun") { reads.withLock { $0 > 0 } }
         for _ in 0..<50 {
             try await store.logIn("boris")
             try await store.logIn("anna")
             try await store.acquireAllEnabledProducts()
         }
-        try await until("it was read meanwhile") { reads.withLock { $0 > 1 } }
+        try await until("the snapshot was read again") { reads.withLock { $0 > 1 } }
         reader.cancel()
         #expect(await reader.value.isEmpty)
         await store.close()
