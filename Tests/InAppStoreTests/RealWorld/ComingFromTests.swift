@@ -34,8 +34,8 @@ struct ComingFromTests {
             } catch let error as PurchaseError where error.code == .operationCancelled {
                 // What `paymentCancelled` and `userCancelled` were.
             } catch let error as PurchaseError where [.purchaseDeferred, .acknowledgementPending].contains(error.code) {
-                // Somebody has to approve it, or your server has to be reached. Both end by themselves, in this run or
-                // a later one: `completedTransactions` and `snapshots` tell you.
+                // Somebody has to approve it, or your server has to be reached. Both end by themselves, in this run or a later one:
+                // `completedTransactions` and `snapshots` tell you.
             }
 
             let isPro = store.snapshot.features.contains { $0.name == "pro" && $0.isActive }
