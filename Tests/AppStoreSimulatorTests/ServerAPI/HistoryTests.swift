@@ -48,7 +48,9 @@ struct HistoryTests {
         }
     }
 
-    @Test func `each filter selects matching transactions, and several filters those that match all`() async throws {
+    @Test func `each filter selects matching transactions, and several filters select those that match all`()
+        async throws
+    {
         try await TestStore.withServer { test, client in
             let bought = try await Self.shop(test)
             try await test.store.refund(TransactionID(unchecked: bought[1]))
@@ -206,7 +208,7 @@ struct HistoryPagingTests {
         }
     }
 
-    @Test func `ascending pages continue to new transactions, descending ones are not shifted by them`() async throws {
+    @Test func `ascending pages continue to new transactions, which do not shift descending pages`() async throws {
         try await Self.with(weeks: 50) { test, reader, _ in
             let all = try await reader.all { try await test.advance(.weeks(1)) }
             let sold = try await test.store.transactions(of: "anna").map(\.transactionID.rawValue)
@@ -274,7 +276,7 @@ struct HistoryPagingTests {
         }
     }
 
-    @Test func `two servers that read during purchases read every transaction once`() async throws {
+    @Test func `two app servers that read during purchases read every transaction once`() async throws {
         try await Self.with(weeks: 60) { test, reader, client in
             let other = Reader(test: test, client: try ServerClient(test), path: reader.path)
             async let bought: Void = { for _ in 0..<20 { try await test.buy("coins") } }()
