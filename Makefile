@@ -20,20 +20,20 @@ GATES := check-format check-imports check-waiting check-language check-build che
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
 
-run: ## Build Souk and watch a purchase travel the whole way (ARGS="--keep" leaves the servers running)
+run: ## Build Souk and run a demonstration of a purchase (ARGS=--keep keeps the servers running)
 	@Scripts/install-dependencies run
 	swift build -c release --product souk --manifest-cache none -j $(JOBS)
 	@"$$(swift build -c release --show-bin-path)/souk" demo $(ARGS)
 
-test: ## Build and run every test; the last line says how many passed and failed (FILTER=PluginHub: one target alone, JUDGES=1: and its outside judges)
+test: ## Build and run every test; the last line says how many passed and failed (FILTER=PluginHub runs one target, JUDGES=1 also its comparisons with other programs)
 	@Scripts/install-dependencies test
 	@Scripts/run-tests $(if $(FILTER),--only $(FILTER) $(if $(JUDGES),--judges))
 
-check: ## Everything CI checks: the gates, self-tests and a long check in turn, then every test; ends with a table of times
+check: ## Run what CI runs: the gates, one self-test and one long check in turn, then every test; prints a table of times
 	@Scripts/install-dependencies test
 	@Scripts/check
 
-check-all: ## What check does, with every self-test and every long check whole; takes hours
+check-all: ## Run check with every self-test and every long check whole; takes hours
 	@Scripts/install-dependencies test
 	@Scripts/check --all
 
@@ -44,20 +44,20 @@ $(GATES):
 self-test: ## Plant faults before each gate that was changed, expect it to find them, and record that it did
 	@Scripts/check --self-tests
 
-format: ## Lay out every Swift file as the format gate wants it
+format: ## Format every Swift file with swift format
 	@swift format --in-place --parallel --recursive Package.swift Sources Tests Examples
 
-bench: ## Measure the hot paths beside their references
+bench: ## Measure the frequent operations beside their references
 	@Scripts/install-dependencies run
 	swift build -c release --product Benchmarks -j $(JOBS)
 	@"$$(swift build -c release --show-bin-path)/Benchmarks" $(ARGS)
 
-crash: ## Kill the app, the server and the simulated store at every point of what they do, and fail the app's disk (the tests do it too)
+crash: ## Kill the app, the server and the simulated store at every step, and let writes to the app's disk fail (also part of the tests)
 	@Scripts/install-dependencies run
 	swift build --product CrashLoop -j $(JOBS)
 	@"$$(swift build --show-bin-path)/CrashLoop" all 1
 
-chaos: ## Kill souk serve KILLS=200 times while everybody talks to it, and fail its disk at every operation
+chaos: ## Kill souk serve KILLS=200 times under load, and let each operation on its disk fail once
 	@Scripts/install-dependencies test
 	swift build --product CrashLoop -j $(JOBS)
 	swift build --product souk -j $(JOBS)
@@ -69,46 +69,46 @@ cluster: ## Start PostgreSQL, three servers and HAProxy on this machine, and rea
 	swift build --product souk -j $(JOBS)
 	@Scripts/cluster --programs "$$(swift build --show-bin-path)" $(ARGS)
 
-chaos-cluster: ## Kill, cut and lock among three servers on one PostgreSQL, FAULTS=1000 at each isolation level (ARGS="--planted all")
+chaos-cluster: ## Cause FAULTS=1000 crashes, network failures and locks at each isolation level, with three servers on one PostgreSQL (ARGS="--planted all")
 	@Scripts/install-dependencies test
 	swift build --product ClusterChaos -j $(JOBS)
 	swift build --product souk -j $(JOBS)
 	@Scripts/chaos-cluster --programs "$$(swift build --show-bin-path)" --faults $(or $(FAULTS),1000) $(ARGS)
 
-api: ## Ask server and simulator what their OpenAPI documents allow and forbid, EXAMPLES=200 of each operation
+api: ## Send EXAMPLES=200 valid and invalid requests for each operation of the OpenAPI documents of server and simulator
 	@Scripts/install-dependencies test
 	@SOUK_API_EXAMPLES=$(or $(EXAMPLES),200) Scripts/run-tests --filter 'OpenAPIJudgeTests|DocumentJudgeTests'
 
-lives: ## Live random lives in the simulator and in a naive store, LIVES=500 of STEPS=200, from SEED=1 on
+lives: ## Compare the simulator with a naive store in LIVES=500 random customer histories of STEPS=200, from SEED=1 on
 	@Scripts/install-dependencies test
 	@$(LONG) SOUK_LIVES=$(or $(LIVES),500) SOUK_LIFE_STEPS=$(or $(STEPS),200) SOUK_LIFE_SEED=$(or $(SEED),1) \
 		Scripts/run-tests --filter RandomLivesTests
 
-archives: ## Change ARCHIVES=20000 archives at random and extract them; zipfile must read what we accept alike
+archives: ## Change ARCHIVES=20000 zip archives at random and extract them; Python's zipfile must agree on the accepted ones
 	@Scripts/install-dependencies test
 	@$(LONG) SOUK_ARCHIVES=$(or $(ARCHIVES),20000) Scripts/run-tests --filter MutationTests
 
-secrets: ## Plant SECRETS=100000 random secrets in traffic, from SEED=1 on, and look for them in what is kept and shown
+secrets: ## Put SECRETS=100000 random secrets into traffic, from SEED=1 on, and search for them in what is stored and shown
 	@Scripts/install-dependencies test
 	@$(LONG) SOUK_SECRETS=$(or $(SECRETS),100000) SOUK_SECRETS_SEED=$(or $(SEED),1) Scripts/run-tests --filter RandomSecretsTests
 
-values: ## Present, move, share, merge, erase, refund and redeem at random, VALUES=500 lives of STEPS=120: nothing is spent twice
+values: ## Check that nothing is spent twice in VALUES=500 random histories of STEPS=120 with transfers, merges, erasures and refunds
 	@Scripts/install-dependencies test
 	@$(LONG) SOUK_VALUES=$(or $(VALUES),500) SOUK_VALUE_STEPS=$(or $(STEPS),120) Scripts/run-tests --filter ValueTests
 
-extremes: ## Put extreme numbers and strings in every place of states, requests and catalogues of the simulator
+extremes: ## Put extreme numbers and strings into every member of states, requests and catalogues of the simulator
 	@Scripts/install-dependencies test
 	@$(LONG) SOUK_EXTREMES=all Scripts/run-tests --filter 'ExtremeNumberTests|ExtremeStringTests'
 
-identities: ## Compare IDENTITIES=20000 random pairs of names that look alike, in every type and route
+identities: ## Compare IDENTITIES=20000 random pairs of similar identifiers in every type and endpoint
 	@Scripts/install-dependencies test
 	@$(LONG) SOUK_IDENTITIES=$(or $(IDENTITIES),20000) Scripts/run-tests --filter 'IdentityTests|ExactTextTests|NormalFormTests'
 
-fuzz: ## Look for bytes that crash us, TIME=600 seconds in each of six paths (the tests replay what it found before)
+fuzz: ## Search for input that crashes a parser, TIME=600 seconds for each of six (the tests replay earlier findings)
 	@Scripts/install-dependencies test
 	@Scripts/fuzz --time $(or $(TIME),600)
 
-shake: ## Run every test ROUNDS=3 times while Swift's jobs come late by chance: what holds only in the usual order fails
+shake: ## Run every test ROUNDS=3 times while Swift's jobs are delayed at random, to find tests that depend on their order
 	@Scripts/install-dependencies test
 	@Scripts/shake --rounds $(or $(ROUNDS),3)
 

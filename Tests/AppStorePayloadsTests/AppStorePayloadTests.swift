@@ -40,7 +40,7 @@ import Testing
         #expect(odd.fields["appAccountToken"] == "customer 7")
     }
 
-    @Test func `a part inside can be changed in place`() {
+    @Test func `a nested payload can be changed in place`() {
         var notification = ResponseBodyV2DecodedPayload {
             $0.notificationType = .subscribed
             $0.subtype = .initialBuy
@@ -65,7 +65,7 @@ import Testing
             "/advancedCommerceInfo/items/1/refunds/0/refundDate"
         ), ("[]", ""), (#""text""#, ""),
     ])
-    func `a member of another kind is named`(text: String, pointer: String) throws {
+    func `the error of a member of the wrong kind has its pointer`(text: String, pointer: String) throws {
         let json = try JSONValue(parsing: text)
         #expect {
             try JWSTransactionDecodedPayload(json: json)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `members added since are found by their pointers`() {
+    @Test func `members that Apple added later are found by their pointers`() {
         let json: JSONValue = [
             "price": 1, "a/b~": 1, "advancedCommerceInfo": ["items": [["SKU": "x"], ["hue": "red"]]],
         ]
@@ -118,7 +118,7 @@ struct AppStoreModelConformanceTests {
     }
 
     /// Finds the type of a document by its members, because the names of files can change.
-    @Test func `every published document fits a payload and comes back unchanged from all it fits`() throws {
+    @Test func `every published document fits a payload, and each one that it fits returns it unchanged`() throws {
         let folder = try #require(ConformanceModels.folder).appendingPathComponent("models")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
         try #require(!files.isEmpty)

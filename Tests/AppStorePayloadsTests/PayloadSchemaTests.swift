@@ -7,7 +7,8 @@ import Testing
 
 @Suite struct PayloadSchemaTests {
     @Test(arguments: Payloads.all + Payloads.parts)
-    func `a payload has the members that Apple documents, of their kinds`(type: any AppStorePayloadFields.Type) throws {
+    func `a payload has the members that Apple documents, with their kinds`(type: any AppStorePayloadFields.Type) throws
+    {
         let name = type.title
         let documented = try #require(DocumentedMembers.all[name])
         #expect(type.schema == DocumentedMembers.schema(of: name))
@@ -28,8 +29,8 @@ import Testing
         let json = JSONValue.object(JSONMembers(pairs))
         #expect(try type.copied(json).text() == json.text())
         let empty = JSONValue.object(JSONMembers(known.map { ($0.0, JSONValue.null) }))
-        #expect(try type.reads(empty).isEmpty)
-        #expect(try type.reads(json).sorted() == known.map(\.0).sorted())
+        #expect(try type.membersWithValue(empty).isEmpty)
+        #expect(try type.membersWithValue(json).sorted() == known.map(\.0).sorted())
     }
 
     @Test func `members that Apple added later are found at every depth`() throws {
@@ -49,7 +50,7 @@ import Testing
         ("0", 0.0), ("1698148900123", 1_698_148_900.123), ("1.698148900123e12", 1_698_148_900.123), ("-1", -0.001),
         ("253402300799999", 253_402_300_799.999), ("-62167219200000", -62_167_219_200),
     ])
-    func `a date is any number of milliseconds that RFC 3339 can write`(text: String, seconds: Double) throws {
+    func `a date is any number of milliseconds that RFC 3339 can represent`(text: String, seconds: Double) throws {
         let payload = try JWSTransactionDecodedPayload(json: JSONValue(parsing: #"{"signedDate":\#(text)}"#))
         let date = try #require(payload.signedDate)
         #expect(abs(date.timeIntervalSince1970 - seconds) < 1e-4)
@@ -429,10 +430,10 @@ extension AppStorePayloadFields {
     /// Every known member.
     static var known: Any { layout.fields }
 
-    /// The JSON after the payload took it.
+    /// Returns the JSON of the payload that was decoded from `json`.
     static func payload(_ json: JSONValue) throws -> JSONValue { try AppStorePayload<Self>(json: json).json }
 
-    /// The JSON after every known member was read and set again.
+    /// Returns the JSON after every known member was read and set again.
     static func copied(_ json: JSONValue) throws -> JSONValue {
         var payload = try AppStorePayload<Self>(json: json)
         for case let (_, field as any CopiedMember) in Mirror(reflecting: layout.fields).children {
@@ -441,8 +442,8 @@ extension AppStorePayloadFields {
         return payload.json
     }
 
-    /// The names of the members that have a value.
-    static func reads(_ json: JSONValue) throws -> [String] {
+    /// Returns the names of the members that have a value.
+    static func membersWithValue(_ json: JSONValue) throws -> [String] {
         let payload = try AppStorePayload<Self>(json: json)
         return Mirror(reflecting: layout.fields).children.compactMap {
             ($0.value as? any CopiedMember)?.nameOfValue(in: payload.fields)

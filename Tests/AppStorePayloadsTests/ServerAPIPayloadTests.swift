@@ -50,7 +50,7 @@ enum Payloads {
         #expect(payload.text().hasPrefix(#"{"later":[1.50,{"b":1e2,"a":null}],"than":12345678901234567890,"#))
     }
 
-    @Test func `an extension is asked for and answered in Apple's members`() throws {
+    @Test func `requests and responses for an extension have Apple's members`() throws {
         let request = AppStoreServerAPI.MassExtendRenewalDateRequest {
             $0.extendByDays = 45
             $0.extendReasonCode = .serviceIssueOrOutage
@@ -96,7 +96,7 @@ enum Payloads {
         (#"{"notificationHistory":[{"sendAttempts":[{"attemptDate":"now"}]}]}"#, "attemptDate"),
         (#"{"notificationHistory":[{"sendAttempts":[1]}]}"#, "sendAttempts/0"), (#"{"hasMore":"no"}"#, "hasMore"),
     ])
-    func `a member of another kind is named`(text: String, end: String) throws {
+    func `the error of a member of the wrong kind has its pointer`(text: String, end: String) throws {
         let json = try JSONValue(parsing: text)
         #expect {
             try AppStoreServerAPI.NotificationHistoryResponse(json: json)
@@ -128,7 +128,7 @@ enum Payloads {
     }
 
     @Test
-    func `the same request may succeed later exactly where Apple's name says Retryable, and after the rate limit`()
+    func `an error is retryable exactly if its name ends in Retryable or it is the rate limit`()
         throws
     {
         for code in AppStoreServerAPI.ErrorCode.all {
@@ -137,7 +137,7 @@ enum Payloads {
         }
     }
 
-    @Test func `no two errors share a sentence, and none repeats a name for one`() {
+    @Test func `each error has its own message, which is a sentence`() {
         let codes = AppStoreServerAPI.ErrorCode.all
         #expect(Set(codes.map(\.message)).count == codes.count)
         for code in codes {
@@ -147,7 +147,7 @@ enum Payloads {
     }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with app-store-server-library"))
-    func `the table is Apple's: the same numbers, under the same names`() async throws {
+    func `Apple's Python library has the same numbers and names`() async throws {
         let verdict = try await OutsideJudge.judge("apple_models.py", ["APIError"])
         try #require(verdict.status == 0, "\(verdict.errors)")
         let apple = try #require(verdict.json?["APIError"]?.objectValue)

@@ -8,7 +8,7 @@ import Testing
 
 /// Storefronts, payment restrictions and devices of accounts.
 struct AccountTests {
-    @Test func `an account has what it was created with, and what was changed since`() async throws {
+    @Test func `an account has its initial values and later changes`() async throws {
         try await TestStore.with { test in
             let store = test.store
             try await store.createAccount("anna")
@@ -52,7 +52,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `a plan that is bought in another country is sold there`() async throws {
+    @Test func `a plan is renewed in the country and currency of the account`() async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna", with: .init(storefront: "DEU"))
             try await test.buy("paygo")
@@ -64,7 +64,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `another storefront reaches devices at once, with its products and currency`() async throws {
+    @Test func `a device receives a new storefront at once, with its products and currency`() async throws {
         try await TestStore.with { test in
             let store = test.store
             let device = try await test.device()
@@ -93,7 +93,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `a change of the store's country moves the accounts without one of their own`() async throws {
+    @Test func `a change of the store's country applies to accounts without a country of their own`() async throws {
         try await TestStore.with { test in
             let store = test.store
             let device = try await test.device()
@@ -108,7 +108,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `a higher price is the same amount in every currency`() async throws {
+    @Test func `a price increase is the same amount in every currency`() async throws {
         try await TestStore.with { test in
             let store = test.store
             try await store.createAccount("anna", with: .init(storefront: "DEU"))
@@ -182,7 +182,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `a device that moves to another account begins anew, with any cursor`() async throws {
+    @Test func `a device that moves to another account receives all its updates, with any cursor`() async throws {
         try await TestStore.with { test in
             let store = test.store
             let device = try await test.device("anna")

@@ -2,7 +2,8 @@ import Primitives
 
 @testable import AppStoreSimulator
 
-/// A small catalogue for each version of the format, with the fields that are new in it, written as Xcode writes it.
+/// A small catalogue for each version of the format, with the fields that are new in the version. It is written as
+/// Xcode writes it.
 enum CatalogueFixtures {
     static func catalogue(_ text: String) throws -> Catalogue {
         try Catalogue(parsing: Array(text.utf8), file: "test.storekit")

@@ -6,8 +6,8 @@ import Testing
 @testable import AppStoreSimulator
 
 struct CatalogueLintTests {
-    /// A change in a version's catalogue, and the finding that it causes. The pointer is that of the change unless
-    /// given.
+    /// A change in a version's catalogue, and the finding that it causes. `place` is the pointer of the finding; by
+    /// default it is that of the change.
     struct Fault: Sendable {
         var text: String
         var pointer: String
@@ -84,7 +84,7 @@ struct CatalogueLintTests {
     }()
 
     @Test(arguments: faults)
-    func `one fault is one finding that names the file, the place and the reason`(fault: Fault) throws {
+    func `one fault is one finding with the file, the place and the reason`(fault: Fault) throws {
         var text = JSONText(Array(fault.text.utf8))
         let isDone = text.set(try #require(JSONPointer.steps(fault.pointer)), to: fault.value)
         try #require(isDone)
@@ -122,7 +122,7 @@ struct CatalogueLintTests {
         #expect(findings.map(\.pointer) == ["/subscriptionGroups/0/subscriptions/1/groupNumber"])
     }
 
-    @Test func `a reason quotes any content of a file in one short line`() throws {
+    @Test func `a reason is short and contains no control characters, whatever the file contains`() throws {
         let loud = String(repeating: "very ", count: 1000) + "long"
         for type in ["\u{1B}[2J\u{7}", loud] {
             var document = try JSONValue(parsing: CatalogueFixtures.version2)
@@ -133,7 +133,7 @@ struct CatalogueLintTests {
         }
     }
 
-    @Test func `a key for offers is read and never described`() throws {
+    @Test func `a key for offers is read, and its description does not contain it`() throws {
         let catalogue = try CatalogueFixtures.catalogue(CatalogueFixtures.version2)
         let key = try #require(catalogue.offersKey)
         #expect(key.id == "0FFE12AB" && key.privateKey == "not a key")
@@ -142,7 +142,7 @@ struct CatalogueLintTests {
         for text in ["\(key)", String(reflecting: key), dumped] { #expect(!text.contains("not a key")) }
     }
 
-    /// Checks that a finding has a pointer to an existing place, or to a missing member of one.
+    /// Checks that each finding points to an existing place, or to a missing member of one.
     private static func check(_ findings: [CatalogueFinding], _ document: JSONValue?) {
         for finding in findings {
             #expect(finding.file == "fuzz" && !finding.reason.isEmpty)
@@ -172,7 +172,7 @@ struct CatalogueLintTests {
                 try catalogue.changingSettings { $0.asksToBuy.toggle() }.settings.asksToBuy
                     != catalogue.settings.asksToBuy)
         }
-        #expect(accepted > 20, "nearly every document was refused, which tests little")
+        #expect(accepted > 20, "Nearly every document was refused, so the test checks little.")
     }
 
     @Test(arguments: CatalogueFixtures.byVersion)

@@ -44,7 +44,7 @@ struct CatalogueRoundTripTests {
         #expect(changed.items.first?.price.amount == 2.25)
     }
 
-    @Test func `a setting that changes changes one line`() throws {
+    @Test func `changing a setting changes one line`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version2)
         let changed = try catalogue.changingSettings {
             $0.asksToBuy = false
@@ -68,7 +68,7 @@ struct CatalogueRoundTripTests {
         }
         let names = ["_askToBuyEnabled", "_failTransactionsEnabled", "_locale", "_storefront", "_storeKitErrors"]
         guard case .object(let members) = try #require(changed.document["settings"]) else {
-            Issue.record("the settings are no object")
+            Issue.record("The settings are not an object.")
             return
         }
         #expect(members.keys == names + ["_timeRate"])
@@ -86,7 +86,7 @@ struct CatalogueRoundTripTests {
         #expect(String(decoding: cleared.encoded(), as: UTF8.self) == Fixtures.version1)
     }
 
-    @Test func `an error is switched on in its place, and a list that changes is rewritten`() throws {
+    @Test func `an error is switched on in its place, and added to the list of errors`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version3)
         let on = try catalogue.changingSettings {
             $0.simulatedErrors[1].isEnabled = true
@@ -133,11 +133,11 @@ struct CatalogueRoundTripTests {
         #expect(error.errors.map(\.code) == [.badPrice] && error.errors.first?.file == "test.storekit")
     }
 
-    @Test func `random documents in random styles keep everything but the change`() throws {
+    @Test func `a change keeps the rest of random documents in random styles`() throws {
         var numbers = CatalogueNumbers(state: 20_260_101)
         for round in 0..<300 {
             let document = JSONValue.randomObject(using: &numbers, depth: 4)
-            let text = RandomHand(using: &numbers).write(document, using: &numbers)
+            let text = RandomJSONStyle(using: &numbers).write(document, using: &numbers)
             let parsed = try JSONValue(parsing: text)
             #expect(parsed == document)
             var edited = JSONText(Array(text.utf8))

@@ -14,7 +14,7 @@ struct CatalogueTests {
         Catalogue.lint(Array(text.utf8), file: "test.storekit")
     }
 
-    /// A catalogue with one product, of which some members are replaced; `nil` removes one.
+    /// Returns a catalogue with one product. Replaces some members of the product; `nil` removes one.
     private static func oneProduct(_ changes: [String: JSONValue?] = [:], settings: JSONValue = [:]) -> String {
         var product: JSONValue = ["productID": "a", "displayPrice": "4.99", "type": "NonConsumable"]
         for (name, value) in changes { product[name] = value }
@@ -71,7 +71,7 @@ struct CatalogueTests {
         #expect(catalogue["nobody"] == nil)
     }
 
-    @Test func `a file without settings sells in the store of the USA`() throws {
+    @Test func `a file without settings has the storefront of the USA`() throws {
         let text = #"{"products": [{"productID": "a", "type": "Consumable", "displayPrice": "1"}]}"#
         let catalogue = try Self.catalogue(text)
         #expect(catalogue.storefront == Storefronts.usa)
@@ -93,7 +93,7 @@ struct CatalogueTests {
         #expect(catalogue.storeProducts.first?.displayPrice == price)
     }
 
-    @Test func `an unknown storefront is a warning and sells as in the USA`() throws {
+    @Test func `an unknown storefront is a warning, and the currency is that of the USA`() throws {
         let catalogue = try Self.catalogue(Self.oneProduct(settings: ["_storefront": "ZZZ", "_locale": "fr_FR"]))
         #expect(catalogue.warnings.map(\.code) == [.unknownStorefront])
         #expect(catalogue.warnings.first?.pointer == "/settings/_storefront")
@@ -103,7 +103,7 @@ struct CatalogueTests {
     @Test(arguments: [
         ("de_AT", "Filmpaket"), ("de-DE", "Filmpaket"), ("ja_JP", "フィルムパック"), ("fr_FR", "Film Pack"),
     ])
-    func `names come in the storefront's language, else in English`(locale: String, name: String) throws {
+    func `product names are in the storefront's language, else in English`(locale: String, name: String) throws {
         let localizations: JSONValue = [
             ["locale": "ja", "displayName": "フィルムパック", "description": ""],
             ["locale": "de_DE", "displayName": "Filmpaket", "description": ""],
@@ -157,7 +157,7 @@ struct CatalogueTests {
         (#"{"subscriptionGroups": [{"name": "g"}]}"#, .missingField, "/subscriptionGroups/0/id"),
         (#"{"subscriptionGroups": [{"id": "g"}, {"id": "g"}]}"#, .duplicateGroup, "/subscriptionGroups/1/id"),
     ])
-    func `a fault is refused, naming the file, the place and the reason`(
+    func `a fault is refused with the file, the place and the reason`(
         text: String, code: CatalogueFinding.Code, pointer: String
     ) throws {
         let error = try #require(throws: CatalogueError.self) { try Self.catalogue(text) }
@@ -188,14 +188,14 @@ struct CatalogueTests {
         #expect(findings.allSatisfy { $0.file == "test.storekit" })
     }
 
-    @Test func `an unknown type is kept, warned about and absent from the product list`() throws {
+    @Test func `a product of an unknown type causes a warning and is not in the product list`() throws {
         let catalogue = try Self.catalogue(Self.oneProduct(["type": "Bundle"]))
         #expect(catalogue["a"]?.kind == ProductType(rawValue: "Bundle"))
         #expect(catalogue.warnings.map(\.code) == [.unknownType, .noProducts])
         #expect(catalogue.productList == [] && catalogue.isEmpty)
     }
 
-    @Test func `an offer of an unknown mode is left out, of two with one name both are kept and warned about`() throws {
+    @Test func `an offer of an unknown mode is omitted, and two offers with one id are kept, with warnings`() throws {
         let text = Self.oneSubscription([
             "introductoryOffer": ["paymentMode": "barter", "subscriptionPeriod": "P1M"],
             "adHocOffers": [
@@ -209,7 +209,7 @@ struct CatalogueTests {
         #expect(catalogue["s"]?.promotionalOffers.map(\.id) == ["o", "o"])
     }
 
-    @Test func `the product list has the words of the SDK, in the catalogue's order`() throws {
+    @Test func `the product list has the SDK's product types and the catalogue's order`() throws {
         let text = """
             {"products": [{"productID": "c", "type": "Consumable", "displayPrice": "1"},
                           {"productID": "n", "type": "NonConsumable", "displayPrice": "1"}],

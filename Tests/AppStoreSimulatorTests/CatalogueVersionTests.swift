@@ -51,7 +51,7 @@ struct CatalogueVersionTests {
         #expect(code.isStackable && code.eligibility == [.new, .existing, .expired])
     }
 
-    @Test func `the switches of Xcode's menu and what App Store Connect left are settings`() throws {
+    @Test func `the switches of Xcode's menu and the fields from App Store Connect are settings`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version2)
         var expected = CatalogueSettings()
         expected.storefront = "DEU"
@@ -91,7 +91,7 @@ struct CatalogueVersionTests {
         #expect(catalogue.storeProducts.map(\.displayPrice) == ["¥980"])
     }
 
-    @Test func `a file sells in every country, with the same numbers in other currencies`() throws {
+    @Test func `a file is sold in every country, with the same numbers in other currencies`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version3)
         let german = try #require(Storefronts.storefront("DEU"))
         let sold = catalogue.sold(in: german)
@@ -102,7 +102,7 @@ struct CatalogueVersionTests {
         #expect(sold.sold(in: catalogue.storefront) == catalogue)
     }
 
-    @Test func `offers to win back and policies come with version 4`() throws {
+    @Test func `win-back offers and policies are read from version 4`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version4)
         let item = try #require(catalogue["club.weekly"])
         let offer = Offer(
@@ -118,7 +118,8 @@ struct CatalogueVersionTests {
                 == [.init(locale: "en_US", text: "We keep nothing.", url: "https://example.com/privacy")])
     }
 
-    @Test func `in version 5 the plan that is paid up front is sold, and the monthly one is kept`() throws {
+    @Test func `in version 5 the billing plan that is paid up front is sold, and the monthly one is only read`() throws
+    {
         let item = try #require(Fixtures.catalogue(Fixtures.version5)["club.yearly"])
         #expect(item.billingPlans.map(\.kind) == [.upFront, .monthly] && item.billingPlans.allSatisfy(\.isEnabled))
         #expect(item.billingPlans.map(\.price.amount) == [60, 6])
@@ -135,11 +136,11 @@ struct CatalogueVersionTests {
             (1001, "5m"),
             (1002, "1m"), (1003, "30s"), (1004, "10s"), (1005, "2s"), (10, nil), (1, nil), (14, nil), (-1, nil),
         ] as [(Int, String?)])
-    func `Xcode's time rates become those of the simulator where it has them`(number: Int, name: String?) {
+    func `Xcode's time rates become those of the simulator, or none`(number: Int, name: String?) {
         #expect(CatalogueSettings.Rate(rawValue: number).simulated?.description == name)
     }
 
-    @Test func `the settings of a file become those of the store where it has them`() throws {
+    @Test func `the settings of a file become those of the store, except for those that it does not support`() throws {
         #expect(CatalogueSettings().storeSettings.isEmpty)
         let switches = try Fixtures.catalogue(Fixtures.version2).settings.storeSettings
         #expect(
@@ -168,7 +169,7 @@ struct CatalogueVersionTests {
         #expect(GracePeriod.xcode.days(for: .years(1)) == 16)
     }
 
-    @Test func `terms are encoded and decoded, also in the form without win-back offers`() throws {
+    @Test func `terms are encoded and decoded, also without the members that older versions lack`() throws {
         let terms = try #require(Fixtures.catalogue(Fixtures.version4)["club.weekly"]?.subscription)
         let wire = try JSONValue(encoding: terms)
         #expect(try wire.decode(SubscriptionTerms.self) == terms)
@@ -181,7 +182,7 @@ struct CatalogueVersionTests {
 }
 
 extension JSONValue {
-    /// The value at a place (RFC 6901).
+    /// Returns the value at a JSON pointer (RFC 6901).
     func at(_ pointer: String) -> JSONValue? {
         JSONPointer.steps(pointer)?.reduce(Optional(self)) { value, step in
             value?.arrayValue == nil ? value?[step] : Int(step).flatMap { value?[$0] }

@@ -11,7 +11,7 @@ struct ConformanceCatalogueTests {
     static func catalogues() throws -> [Catalogue] {
         let folder = try #require(folder) + "/storekit"
         let names = try FileManager.default.contentsOfDirectory(atPath: folder).filter { $0.hasSuffix(".storekit") }
-        try #require(!names.isEmpty, "there is no catalogue in \(folder)")
+        try #require(!names.isEmpty, "There is no catalogue in \(folder).")
         return try names.sorted().map { name in
             let bytes = try Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)"))
             return try Catalogue(parsing: Array(bytes), file: name)
@@ -31,7 +31,7 @@ struct ConformanceCatalogueTests {
     }
 
     @Test(.enabled(if: folder != nil, "SOUK_CONFORMANCE names no folder"))
-    func `the known catalogues hold what their files say`() throws {
+    func `the known catalogues have the products, prices and offers of their files`() throws {
         let items = try Self.catalogues().flatMap(\.items)
         func item(_ id: ProductID) throws -> CatalogueItem { try #require(items.first { $0.id == id }) }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// The connections in the process and over HTTP behave alike.
+/// Connections in the process and over HTTP, which behave alike.
 struct ConnectionTests {
     enum Way: CaseIterable { case inProcess, remote }
 
@@ -22,7 +22,7 @@ struct ConnectionTests {
     }
 
     @Test(arguments: Way.allCases)
-    func `a purchase arrives under its payment and is not reported again once finished`(way: Way) async throws {
+    func `a purchase is reported with its payment, and not again after it is finished`(way: Way) async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
             let connection = try await connect(way, test, "anna")
@@ -78,7 +78,7 @@ struct ConnectionTests {
             try await connection.finish(transaction.id)
             _ = try await test.store.cancel("monthly.alt", for: "anna")
             guard case .renewalChanged(let changed) = try #require(await updates.next()).state else {
-                Issue.record("no renewalChanged")
+                Issue.record("The change of the renewal was not reported.")
                 return
             }
             #expect(changed.id == bought.transactionID)

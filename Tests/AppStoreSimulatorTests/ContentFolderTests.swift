@@ -8,7 +8,7 @@ import Testing
 
 /// The files of `--content`, requested over a real socket.
 struct ContentFolderTests {
-    /// A folder with a file and with entries that must not be served.
+    /// Creates a folder with files, and with entries that must not be served.
     private func folder() throws -> ScratchFolder {
         let scratch = try ScratchFolder()
         let files = FileManager.default
@@ -42,7 +42,7 @@ struct ContentFolderTests {
         }
     }
 
-    @Test func `a file comes whole, with its type, version and date`() async throws {
+    @Test func `the response has the whole file, with its type, version and date`() async throws {
         try await with { send in
             let answer = try await send(.get, "/content/packs/film.zip", [:])
             let bytes = try await answer.body.collect(upTo: 1 << 20)
@@ -73,7 +73,7 @@ struct ContentFolderTests {
             ("bytes=0-1,5-6", 200, 0..<200_000, nil), ("items=0-1", 200, 0..<200_000, nil),
             ("bytes=a-b", 200, 0..<200_000, nil), ("bytes=-", 200, 0..<200_000, nil),
         ] as [(String, Int, Range<Int>?, String?)])
-    func `a range is answered alone, and an invalid range with the whole file`(
+    func `a range gets its bytes only, and an invalid range gets the whole file`(
         range: String, status: Int, bytes: Range<Int>?, contentRange: String?
     ) async throws {
         try await with { send in
@@ -120,7 +120,7 @@ struct ContentFolderTests {
         "/content/missing", "/content/%FF", "/content/%", "/content/%2Fetc%2Fpasswd", "/other",
         "/content/\(String(repeating: "a", count: 300))",
     ])
-    func `everything but a file of the folder is not found`(path: String) async throws {
+    func `a path that does not lead to a file in the folder is not found`(path: String) async throws {
         let scratch = try folder()
         let content = try ContentFolder(scratch.path + "/content")
         let answer = await content.respond(to: HTTPRequest(method: .get, url: path)).response()
@@ -128,7 +128,7 @@ struct ContentFolderTests {
         #expect(try await answer.body.json()["code"] == "not_found")
     }
 
-    @Test func `content is answered to GET and HEAD only`() async throws {
+    @Test func `content is served for GET and HEAD only`() async throws {
         try await with { send in
             for method: HTTPRequest.Method in [.post, .put, .delete, .patch] {
                 let answer = try await send(method, "/content/empty.txt", [:])
@@ -137,7 +137,7 @@ struct ContentFolderTests {
         }
     }
 
-    @Test func `a store serves its content beside everything else`() async throws {
+    @Test func `a store serves its content beside its APIs`() async throws {
         let scratch = try folder()
         let content = try ContentFolder(scratch.path + "/content")
         try await TestStore.with(change: { $0.content = content }) { test in
@@ -155,7 +155,7 @@ struct ContentFolderTests {
         }
     }
 
-    @Test func `a file that changes has another version`() throws {
+    @Test func `a changed file has another version`() throws {
         let scratch = try folder()
         let path = scratch.path + "/content"
         let before = try #require(ServedFile(opening: "empty.txt", in: path)?.entityTag)
@@ -163,7 +163,7 @@ struct ContentFolderTests {
         #expect(try #require(ServedFile(opening: "empty.txt", in: path)).entityTag != before)
     }
 
-    @Test func `the error names a path that is no folder`() throws {
+    @Test func `the error names a path that is not a folder`() throws {
         let scratch = try folder()
         for name in ["missing", "content/empty.txt"] {
             let error = #expect(throws: SimulatorError.self) { try ContentFolder("\(scratch.path)/\(name)") }
@@ -176,7 +176,7 @@ struct ContentFolderTests {
             (0, "Thu, 01 Jan 1970 00:00:00 GMT"), (784_111_777, "Sun, 06 Nov 1994 08:49:37 GMT"),
             (951_827_696, "Tue, 29 Feb 2000 12:34:56 GMT"),
         ] as [(Int64, String)])
-    func `dates are written and read as HTTP has them`(seconds: Int64, text: String) {
+    func `dates are written and read in the format of HTTP`(seconds: Int64, text: String) {
         #expect(HTTPDate.text(of: seconds) == text && HTTPDate.seconds(text) == seconds)
         #expect(HTTPDate.seconds("Sunday, 06-Nov-94 08:49:37 GMT") == nil)
     }
@@ -186,7 +186,7 @@ struct ContentFolderTests {
         ("noextension", "application/octet-stream"),
         ("a.b/c", "application/octet-stream"), ("x.unknown", "application/octet-stream"),
     ])
-    func `the media type follows from the end of the name`(name: String, type: String) {
+    func `the media type is that of the file name's extension`(name: String, type: String) {
         #expect(ContentType.ofFile(named: name) == type)
     }
 }

@@ -23,7 +23,7 @@ struct DeviceDocumentTests {
         return sorted(try verifier(test).verify(bytes, for: DeviceIdentifier(device.rawValue)).receipt)
     }
 
-    /// Sorts a receipt's purchases, which have no order of their own.
+    /// Returns the receipt with sorted purchases. Their order in a receipt has no meaning.
     private func sorted(_ receipt: AppReceipt) -> AppReceipt {
         var receipt = receipt
         receipt.inAppPurchases.sort { ($0.transactionID?.rawValue ?? "") < ($1.transactionID?.rawValue ?? "") }
@@ -65,7 +65,7 @@ struct DeviceDocumentTests {
             #expect(purchases[3].webOrderLineItemID != purchases[4].webOrderLineItemID)
             #expect(purchases[0].webOrderLineItemID == "0")
 
-            // Finished consumables are left out; revoked and upgraded purchases have a cancellation date.
+            // Finished consumables are omitted. Revoked and upgraded purchases have a cancellation date.
             try await test.store.finish(coins.transactionID, from: device)
             try await test.store.refund(pack.transactionID)
             try await test.buy("pro")
@@ -104,7 +104,7 @@ struct DeviceDocumentTests {
         }
     }
 
-    @Test func `stores of one seed give receipts that differ in their signature alone`() async throws {
+    @Test func `stores with the same seed give receipts with the same content`() async throws {
         var receipts: [AppReceipt] = []
         for seed in [7, 7, 8] as [UInt64] {
             try await TestStore.with(seed: seed) { test in
@@ -117,7 +117,7 @@ struct DeviceDocumentTests {
     }
 
     @Test(.outsideJudge(OutsideJudge.path(of: "openssl") != nil, "OpenSSL's command is not installed"))
-    func `OpenSSL accepts a receipt, and reads in it what was signed`() async throws {
+    func `OpenSSL accepts a receipt and reads its content`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             try await test.buy("monthly")
@@ -141,7 +141,7 @@ struct DeviceDocumentTests {
         }
     }
 
-    @Test func `documents for a device are bound to it, and those of the control API are not`() async throws {
+    @Test func `documents for a device are bound to it, and documents of the control API are not`() async throws {
         var nonces: [String?] = []
         for _ in 0..<2 {
             try await TestStore.with(seed: 5) { test in

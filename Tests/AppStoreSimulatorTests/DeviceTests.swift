@@ -37,7 +37,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `a repeated payment buys once, also concurrently`() async throws {
+    @Test func `a payment that is repeated concurrently is sold once`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             let other = try await test.device()
@@ -114,7 +114,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `restoring returns the current period, and nothing of an expired subscription`() async throws {
+    @Test func `a restore returns the current period, and no expired subscription`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             try await test.buy("monthly.alt")
@@ -160,7 +160,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `more updates than fit come in several answers, none lost and none twice`() async throws {
+    @Test func `updates that exceed one answer are in several answers, each once`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             try await test.buy("weekly")

@@ -11,7 +11,7 @@ import Testing
 /// Many stores inside one test process.
 @Suite(.serialized) struct EmbeddingTests {
     /// The code in README.md.
-    @Test func `five lines make a store`() async throws {
+    @Test func `the example in the README opens a store`() async throws {
         let folder = try ScratchFolder()
         let catalogue = try Fixtures.catalogue()
         let store = try await SimulatedAppStore.open(.init(catalogue: catalogue, dataDirectory: folder.path))
@@ -23,7 +23,7 @@ import Testing
     }
 
     /// The code in Documentation/Notifications.md.
-    @Test func `six lines make a store that notifies a server of the same process`() async throws {
+    @Test func `the example in the guide opens a store that notifies a server in the same process`() async throws {
         let folder = try ScratchFolder()
         let reported = Locked(0)
         let server = AnyHTTPHandler { request in
@@ -42,7 +42,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `three hundred stores run in one process, each with its own clock, and leave nothing behind`()
+    @Test func `three hundred stores run in one process, each with its own clock, and leave no threads or files open`()
         async throws
     {
         let count = 300
@@ -50,7 +50,7 @@ import Testing
         let before = Self.threads
         let roots = try await Self.live(in: 0..<count)
         #expect(Set(roots).count == count)
-        // Threads of other tests come and go.
+        // Other tests start and end threads meanwhile.
         try await until("the threads of the stores end") { Self.threads < before + count / 3 }
     }
 

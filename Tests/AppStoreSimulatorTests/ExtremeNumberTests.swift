@@ -10,10 +10,10 @@ import Testing
 
 /// Extreme numbers in every input: the store refuses or accepts them, does not crash, and works after a restart.
 @Suite struct ExtremeNumberTests {
-    // MARK: - A state that is imported
+    // MARK: - An imported state
 
-    /// Fills a store, so that every table has a row.
-    static func furnish(_ test: TestStore) async throws -> JSONValue {
+    /// Fills a store, so that every table except `answered_message` and `nonce` has a row. Returns its state.
+    static func populate(_ test: TestStore) async throws -> JSONValue {
         let store = test.store
         let device = try await test.device("anna")
         for account: AccountName in ["ben", "carl"] { try await store.createAccount(account) }
@@ -84,7 +84,7 @@ import Testing
 
     @Test func `an exported state is within the ranges and has every table`() async throws {
         try await TestStore.with(change: Self.sending) { test in
-            let state = try await Self.furnish(test)
+            let state = try await Self.populate(test)
             try await test.store.importState(state)
             let rows = try #require(state["tables"]?.objectValue)
             let empty = rows.filter { $0.value.arrayValue?.isEmpty ?? true }.map(\.key)
@@ -93,12 +93,12 @@ import Testing
         }
     }
 
-    /// With `SOUK_EXTREMES`, every accepted state is used after a restart, otherwise every eighth.
+    /// With `SOUK_EXTREMES`, the test uses every accepted state after a restart, otherwise every eighth.
     @Test(arguments: ColumnRange.all.keys.sorted())
     func `a state with an extreme number is refused, or works after a restart`(table: String) async throws {
         let folder = try ScratchFolder()
         var state: JSONValue = nil
-        try await TestStore.with(change: Self.sending) { state = try await Self.furnish($0) }
+        try await TestStore.with(change: Self.sending) { state = try await Self.populate($0) }
         var test = try await TestStore.open(in: folder, change: Self.sending)
         var taken = 0
         for (path, number, mutated) in ExtremeNumbers.mutations(of: state["tables"]?[table] ?? []) {
@@ -122,7 +122,7 @@ import Testing
         await test.store.close()
     }
 
-    /// Requests every list, buys, and advances the clock.
+    /// Requests every list, buys, and advances the clock. Expects no internal error.
     static func live(_ client: StoreRoutesTests.Client, _ what: String) async throws {
         var asked: [(HTTPRequest.Method, String, String)] = [
             (.get, "/control/v1/accounts", ""), (.get, "/control/v1/families", ""), (.get, "/control/v1/orders", ""),
@@ -152,9 +152,9 @@ import Testing
         #expect(try await client.ask(.get, "/control/v1/state").status == 200, "\(what)")
     }
 
-    @Test func `counters that are behind their rows are refused`() async throws {
+    @Test func `a state whose counters are lower than its rows is refused`() async throws {
         try await TestStore.with(change: Self.sending) { test in
-            let good = try await Self.furnish(test)
+            let good = try await Self.populate(test)
             for (table, column) in [("store", "next_device"), ("store", "next_sale"), ("notification", "attempts")] {
                 var bad = good
                 bad["tables"]?[table] = .array(
@@ -174,9 +174,9 @@ import Testing
 
     @Test func `a subscription whose earlier runs count too many periods is refused`() async throws {
         try await TestStore.with(change: Self.sending) { test in
-            let good = try await Self.furnish(test)
+            let good = try await Self.populate(test)
             let rows = try #require(good["tables"]?["run"]?.arrayValue)
-            // A run before the last one, which has a bound of its own.
+            // A run before the last one. The last run has another limit.
             let originals = rows.map { $0["original"] ?? nil }
             let index = try #require(originals.indices.first { originals.lastIndex(of: originals[$0]) != $0 })
             var changed = rows
@@ -189,9 +189,9 @@ import Testing
         }
     }
 
-    @Test func `a share of a share, and of itself, is refused`() async throws {
+    @Test func `a share whose owner is the share itself is refused`() async throws {
         try await TestStore.with(change: Self.sending) { test in
-            let good = try await Self.furnish(test)
+            let good = try await Self.populate(test)
             let rows = try #require(good["tables"]?["subscription"]?.arrayValue)
             let index = try #require(rows.firstIndex { $0["share_owner"] != nil })
             var row = rows[index]
@@ -210,7 +210,7 @@ import Testing
 
     @Test func `a request with an extreme number is refused or answered`() async throws {
         try await TestStore.with(change: Self.sending) { test in
-            _ = try await Self.furnish(test)
+            _ = try await Self.populate(test)
             let client = StoreRoutesTests.Client(test)
             let device = try await test.device("dora").rawValue
             let bought = try await test.buy("coins", "dora").transactionID
@@ -250,10 +250,10 @@ import Testing
 
     @Test func `a path or a query with an extreme number is refused or answered`() async throws {
         try await TestStore.with(change: Self.sending) { test in
-            _ = try await Self.furnish(test)
+            _ = try await Self.populate(test)
             let client = StoreRoutesTests.Client(test)
             let server = try ServerClient(test)
-            // The injected latency would wait for a stopped clock.
+            // An injected latency would not end, because the clock is stopped.
             try await test.store.set(.latency(.finish), to: 0)
             let device = try await test.device("dora").rawValue
             for number in ExtremeNumbers.all.map(\.text) {

@@ -10,16 +10,17 @@ struct ExtremeNumbers {
         "253402300799999999", "1e308", "-1e308", "1e-300", "0.5", "-1", "0", "1000000",
     ].compactMap { JSONNumber(text: $0) }
 
-    /// The places of the numbers in `value`. Of the elements of an array with the same form, uses only the first
-    /// `sample`.
+    /// Returns the places of the numbers in `value`. In arrays whose elements have the same places, uses only the first
+    /// `sample` elements.
     static func paths(in value: JSONValue, sample: Int = 1) -> [JSONPlaces.Path] {
         JSONPlaces.paths(in: value, sample: sample) { if case .number = $0 { true } else { false } }
     }
 
-    /// Whether each number is replaced by each extreme value (`SOUK_EXTREMES`).
+    /// Whether the tests try each extreme value in each place (`SOUK_EXTREMES`).
     static let isWhole = ProcessInfo.processInfo.environment["SOUK_EXTREMES"] != nil
 
-    /// The mutations of a document: each replaces one number, by the largest value or by every tenth other one in turn.
+    /// Returns mutations of a document, each with one number replaced. Uses the largest value and about every tenth
+    /// other one, or all values if `isWhole`.
     static func mutations(of value: JSONValue, sample: Int = 1) -> [(
         path: JSONPlaces.Path, number: JSONNumber, value: JSONValue
     )] {

@@ -8,8 +8,8 @@ import Testing
 
 /// Unusual strings in every place of an imported state: the store refuses or accepts them, and works after a restart.
 @Suite struct ExtremeStringTests {
-    /// An empty string, control characters, other normal forms and writing directions, markup, paths, other types as
-    /// text, and a very long string.
+    /// An empty string, control characters, another normal form, another writing direction, markup, paths, values of
+    /// other types, and a very long string.
     static let all = [
         "", " ", "\u{0}", "a\u{0}b", "\u{1B}[2J", "e\u{301}", "\u{202E}evil", "\u{FEFF}", "\u{1F4A5}", "..", "a/b",
         "%00",
@@ -27,7 +27,7 @@ import Testing
 
     @Test func `U+0000 in a path or a query is refused as malformed or unknown, wherever it is`() async throws {
         try await TestStore.with(change: ExtremeNumberTests.sending) { test in
-            _ = try await ExtremeNumberTests.furnish(test)
+            _ = try await ExtremeNumberTests.populate(test)
             let bought = try await test.buy("coins")
             let names = [
                 "account": "anna", "member": "ben", "family": "home", "product": "monthly",
@@ -52,7 +52,7 @@ import Testing
                 for item in endpoint.query {
                     let target = "\(try path(endpoint.path, spoiling: nil))?\(item.name)=a%00b"
                     let answer = try await client.ask(endpoint.method, target, body)
-                    // Any string is valid here: it is compared and not stored.
+                    // Any string is valid here, because the store only compares it.
                     let isCompared = endpoint.id == "updates" && item.name == "storefront"
                     #expect((isCompared ? 200..<500 : 400..<500).contains(answer.status), "\(target): \(answer)")
                 }
@@ -72,12 +72,12 @@ import Testing
         }
     }
 
-    /// SQLite would accept most of them, because it converts between numbers and texts of digits.
-    @Test func `a value whose JSON type is not its column's is refused`() async throws {
+    /// SQLite would accept most of these values, because it converts between numbers and strings of digits.
+    @Test func `a value whose JSON type differs from the type of its column is refused`() async throws {
         let folder = try ScratchFolder()
         var state: JSONValue = nil
         try await TestStore.with(change: ExtremeNumberTests.sending) {
-            state = try await ExtremeNumberTests.furnish($0)
+            state = try await ExtremeNumberTests.populate($0)
         }
         state["tables"]?["nonce"] = [["id": "n"]]
         state["tables"]?["answered_message"] = [["account": 1, "id": "m", "at": 0]]
@@ -113,9 +113,9 @@ import Testing
         try await TestStore.with(in: folder) { _ in }
     }
 
-    @Test func `a notification of a product that no catalogue can name is refused`() async throws {
+    @Test func `a notification of an invalid product id is refused`() async throws {
         try await TestStore.with(change: ExtremeNumberTests.sending) { test in
-            var state = try await ExtremeNumberTests.furnish(test)
+            var state = try await ExtremeNumberTests.populate(test)
             let rows = try #require(state["tables"]?["notification"])
             let places = JSONPlaces.paths(in: rows) { $0.stringValue != nil }.filter { $0.last == "productId" }
             for name in ["", "e\u{301}", String(repeating: "x", count: 256)] {
@@ -134,7 +134,7 @@ import Testing
         let folder = try ScratchFolder()
         var state: JSONValue = nil
         try await TestStore.with(change: ExtremeNumberTests.sending) {
-            state = try await ExtremeNumberTests.furnish($0)
+            state = try await ExtremeNumberTests.populate($0)
         }
         var test = try await TestStore.open(in: folder, change: ExtremeNumberTests.sending)
         var taken = 0

@@ -21,7 +21,7 @@ struct FamilyTests {
               "groupNumber": 2}]}]}
         """
 
-    /// A store with the family of `anna`, `ben` and `cora`. `dora` is no member.
+    /// Opens a store with the family of `anna`, `ben` and `cora`. `dora` is not a member.
     private static func with(_ body: (TestStore, SimulatedAppStore) async throws -> Void) async throws {
         let catalogue = try Catalogue(parsing: Array(text.utf8), file: "family.storekit")
         try await TestStore.with(change: { $0.catalogue = catalogue }) { test in
@@ -89,7 +89,7 @@ struct FamilyTests {
         }
     }
 
-    @Test func `a new member gets the others' purchases, with their prices and dates`() async throws {
+    @Test func `a new member gets the purchases of the other members, with their prices and dates`() async throws {
         try await Self.with { test, store in
             let token = UUID()
             try await test.buy("pack", "anna", token: token)
@@ -143,13 +143,13 @@ struct FamilyTests {
         }
     }
 
-    @Test func `a member keeps an own subscription beside what the family shares`() async throws {
+    @Test func `a member keeps an own subscription beside a shared one`() async throws {
         try await Self.with { test, store in
             let own = try await test.buy("single", "ben")
             try await test.buy("family", "anna")
             let device = try await test.device("ben")
             #expect(try await store.restore(for: device).map(\.ownership) == [.purchased, .familyShared])
-            // The shared product is owned already; a member's own plan can change.
+            // The member's own plan can change. Buying the shared product returns the share.
             let again = try await store.cancel("single", for: "ben")
             #expect(again.originalTransactionID == own.originalTransactionID)
             try await test.advance(.months(1))
@@ -193,7 +193,7 @@ struct FamilyTests {
             #expect(try await store.restore(for: anna).map(\.productID) == ["family"])
             let lost = try #require(try await test.payloads("ben").first { $0.productId == "family" })
             #expect(lost.revocationDate != nil && lost.revocationType == .familyRevoke)
-            // Later purchases of the owner are not shared; a returning member begins anew.
+            // Later renewals of the owner are not shared. A returning member gets a new share.
             try await test.advance(.months(2))
             #expect(try await test.payloads("ben").filter { $0.productId == "family" }.count == 1)
             try await store.join("us", "ben")
@@ -215,7 +215,9 @@ struct FamilyTests {
         }
     }
 
-    @Test func `a refund of the owner ends every share, a revocation of a share only that one`() async throws {
+    @Test func `a refund of the owner's purchase ends every share, and a revocation of a share only that share`()
+        async throws
+    {
         try await Self.with { test, store in
             let pack = try await test.buy("pack", "anna")
             try await test.buy("family", "anna")

@@ -51,7 +51,7 @@ enum Fixtures {
     }
 
     static func date(_ text: String) -> Date {
-        guard let date = RFC3339.date(from: text) else { preconditionFailure("\(text) is no date") }
+        guard let date = RFC3339.date(from: text) else { preconditionFailure("\(text) is not a date") }
         return date
     }
 
@@ -70,7 +70,7 @@ final class ScratchFolder: Sendable {
     deinit { try? FileManager.default.removeItem(atPath: path) }
 }
 
-/// A store that begins at `Fixtures.start`, on a clock that only the test moves.
+/// A store whose time begins at `Fixtures.start`, on a clock that only the test moves.
 struct TestStore {
     let store: SimulatedAppStore
     let base: ManualClock

@@ -8,7 +8,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Names in two Unicode forms, and bytes that are not UTF-8, at every endpoint of the store.
+/// Names in two Unicode forms and bytes that are not UTF-8, in requests to every endpoint of the store.
 struct IdentityTests {
     private static func escaped(_ text: String) -> String { PercentEncoding.encode(text) }
 
@@ -78,7 +78,9 @@ struct IdentityTests {
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `two accounts and two families in two forms are two`(pair: UnicodeForms) async throws {
+    func `accounts and families whose names differ only in their Unicode form are different`(pair: UnicodeForms)
+        async throws
+    {
         try await TestStore.with { test in
             let client = StoreRoutesTests.Client(test)
             for name in [pair.composed, pair.other] {
@@ -125,7 +127,7 @@ struct IdentityTests {
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `a product id has one spelling`(pair: UnicodeForms) throws {
+    func `the ids of products, groups, offers and codes have one spelling`(pair: UnicodeForms) throws {
         func catalogue(product: String = "a", group: String = "g", offer: String = "o", code: String = "c") -> JSONValue
         {
             let free: JSONValue = ["paymentMode": "free", "subscriptionPeriod": "P1W"]

@@ -5,12 +5,13 @@ import SQLStorage
 
 /// The places of values in a JSON document, and their replacement.
 enum JSONPlaces {
-    /// Member names and indexes from the root of the document. `..` opens a text that is itself JSON.
+    /// Member names and indexes from the root of the document. `..` leads into a string that contains JSON.
     typealias Path = [String]
 
     private static let inner = ".."
 
-    /// The places of the wanted values. Of the elements of an array with the same form, uses only the first `sample`.
+    /// Returns the places of the wanted values. In arrays whose elements have the same places, uses only the first
+    /// `sample` elements.
     static func paths(in value: JSONValue, sample: Int = 1, where isWanted: (JSONValue) -> Bool) -> [Path] {
         let own: [Path] = isWanted(value) ? [[]] : []
         switch value {
@@ -38,7 +39,7 @@ enum JSONPlaces {
         }
     }
 
-    /// Returns `value` with another value at `path`.
+    /// Returns `value` with the value at `path` replaced.
     static func replace(_ path: Path, in value: JSONValue, with new: JSONValue) -> JSONValue {
         guard let step = path.first else { return new }
         let rest = Array(path.dropFirst())
@@ -60,7 +61,7 @@ enum JSONPlaces {
 }
 
 extension TestStore {
-    /// The columns of the database with a type, as `table.column`.
+    /// Returns the columns of a type in the database, as `table.column`.
     func columns(of type: String) throws -> Set<String> {
         try store.database.read { sql in
             let rows = try sql.query(

@@ -13,7 +13,7 @@ struct LongHistoryPropertyTests {
         var end: Date
     }
 
-    /// Random events, followed by years in which only time changes the subscription.
+    /// Returns random events, a few changes of the whole store, and an end years later.
     private static func life(_ source: inout SubscriptionStatePropertyTests.Source) throws -> Life? {
         var script = try SubscriptionScript()
         let events = SubscriptionStatePropertyTests.randomEvents(&source)
@@ -35,7 +35,7 @@ struct LongHistoryPropertyTests {
             end: events[events.count - 1].at.addingTimeInterval(86400 * 2500))
     }
 
-    /// Computes the last state of a subscription one change after another.
+    /// Computes the last state of a subscription change by change.
     private static func timeline(_ life: Life) -> SubscriptionState {
         var state = SubscriptionState(of: life.record, under: life.conditions, at: life.record.changedAt)
         while let next = state.nextChange, next <= life.end, next > state.instant {
@@ -119,7 +119,7 @@ struct LongHistoryPropertyTests {
         }
     }
 
-    /// A family member's share of the subscription, for a limited time or not.
+    /// Returns a family member's share of the subscription, with or without an end.
     private static func share(
         of state: SubscriptionState, _ life: Life, _ source: inout SubscriptionStatePropertyTests.Source
     ) throws -> SubscriptionState {
@@ -135,7 +135,7 @@ struct LongHistoryPropertyTests {
     }
 
     @Test(arguments: [0, 1, 2, 7, 1000])
-    func `the first number that fits is found wherever it is`(count: Int) {
+    func `the search in a range finds the first matching number`(count: Int) {
         for place in 0...min(count, 40) {
             #expect((5..<5 + count).firstIndex(reaching: { $0 >= 5 + place }) == 5 + place)
             #expect((5..<5 + count).firstIndex(reaching: { $0 >= 5 + count - place }) == 5 + count - place)

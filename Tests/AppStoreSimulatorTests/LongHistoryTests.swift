@@ -8,7 +8,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// A daily subscription after centuries of virtual time: no request computes its whole history.
+/// A daily subscription after centuries of virtual time. No request computes its whole history.
 struct LongHistoryTests {
     private static let text = """
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
@@ -22,7 +22,7 @@ struct LongHistoryTests {
         try await TestStore.with(change: { $0.catalogue = catalogue }, body)
     }
 
-    /// The renewals from 31 January 2026 to that day of 2226.
+    /// The number of renewals from 31 January 2026 to 31 January 2226.
     private static let renewals = 73_048
 
     @Test func `a list or a receipt of more than 10,000 transactions is refused with their number`() async throws {
@@ -49,7 +49,7 @@ struct LongHistoryTests {
         }
     }
 
-    @Test func `as many transactions as an answer holds are answered, one more is not`() async throws {
+    @Test func `a list of the largest size is returned, and a longer one is refused`() async throws {
         try await Self.with { test in
             let first = try await test.buy("daily").transactionID
             try await test.buy("coins")
@@ -73,7 +73,7 @@ struct LongHistoryTests {
         }
     }
 
-    @Test func `verifyReceipt reports why it lists no more`() async throws {
+    @Test func `verifyReceipt reports the reason if it cannot list all transactions`() async throws {
         try await Self.with { test in
             try await test.buy("daily")
             let desk = try await ReceiptClient(test)

@@ -19,7 +19,7 @@ struct LongPollTests {
     }
 
     @Test(arguments: ["9223372036854775807", "253402300800000000", "8000000000000000.1"])
-    func `a cursor of a future time begins anew and receives later events`(cursor: String) async throws {
+    func `a device with a cursor of the future receives all updates, and later ones`(cursor: String) async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             let bought = try await test.buy("pack")
@@ -31,7 +31,7 @@ struct LongPollTests {
         }
     }
 
-    @Test func `a waiting device receives nothing of another account`() async throws {
+    @Test func `a waiting device receives no updates of another account`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             async let answer = test.store.updates(for: device, after: "0", wait: 30)
@@ -72,7 +72,7 @@ struct LongPollTests {
         }
     }
 
-    @Test func `waiting ends when its time is over, at most after the longest wait`() async throws {
+    @Test func `a long poll ends after its time, or after the longest possible time`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             async let short = test.store.updates(for: device, after: nil, wait: 5)
@@ -86,7 +86,7 @@ struct LongPollTests {
         }
     }
 
-    @Test func `closing the store ends all waiting`() async throws {
+    @Test func `closing the store ends all long polls`() async throws {
         let test = try await TestStore.open()
         let device = try await test.device()
         async let updates = test.store.updates(for: device, after: nil, wait: 30)

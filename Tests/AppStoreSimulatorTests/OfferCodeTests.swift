@@ -14,7 +14,7 @@ struct OfferCodeTests {
             try await test.advance(.months(1))
             _ = try await test.store.cancel("paygo", for: "anna")
             try await test.advance(.months(2))
-            let failure = await #expect(throws: StoreFailure.self, "not even years later") {
+            let failure = await #expect(throws: StoreFailure.self, "The code must be refused years later too.") {
                 try await test.store.redeem(.init(code: "spring"), for: "anna")
             }
             #expect(failure?.code == .ineligibleForOffer)
@@ -23,11 +23,11 @@ struct OfferCodeTests {
         }
     }
 
-    @Test func `a code that an active customer redeemed counts before it is sold`() async throws {
+    @Test func `a code of an active customer is used up before its offer is sold`() async throws {
         try await TestStore.with { test in
             try await test.buy("paygo")
             try await test.store.redeem(.init(code: "spring"), for: "anna")
-            #expect(try await test.payloads().count == 1, "it is sold at the next renewal")
+            #expect(try await test.payloads().count == 1, "The offer must be sold at the next renewal only.")
             await #expect(throws: StoreFailure.self) { try await test.store.redeem(.init(code: "spring"), for: "anna") }
             try await test.advance(.months(4))
             let offers = try await test.payloads().map(\.offerIdentifier)

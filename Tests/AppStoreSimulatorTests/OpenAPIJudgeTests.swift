@@ -16,7 +16,7 @@ import Testing
 struct OpenAPIJudgeTests {
     private static let examples = ProcessInfo.processInfo.environment["SOUK_API_EXAMPLES"].flatMap { Int($0) }
 
-    /// A store with data for every endpoint, on real time so that waiting requests end.
+    /// Runs the judge against a store with data for every endpoint, in real time so that long polls end.
     private func judge(
         _ extent: JSONValue, _ wrap: (any HTTPHandler) -> any HTTPHandler = { $0 }
     ) async throws -> JSONValue {
@@ -57,7 +57,7 @@ struct OpenAPIJudgeTests {
         return verdict
     }
 
-    @Test func `answers fit the document for any request`() async throws {
+    @Test func `the answer to any request fits the document`() async throws {
         let verdict = try await judge(
             Self.examples.map { ["examples": .number($0), "seed": .number(Int.random(in: 1...1_000_000))] }
                 ?? ["examples": 5])
@@ -73,7 +73,9 @@ struct OpenAPIJudgeTests {
             "PUT /control/v1/settings/{setting}", "POST /store/v1/devices/{device}/payments",
             "GET /store/v1/devices/{device}/updates", "POST /control/v1/notifications/{notification}/resend",
         ]
-        #expect(must.subtracting(accepted) == [], "more than refusals was met")
+        #expect(
+            must.subtracting(accepted) == [], "Each of these endpoints must accept a request, not only refuse requests."
+        )
     }
 
     @Test func `the judge finds an undocumented answer and a failure`() async throws {

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Orders that wait, and offers by code and by payment.
+/// Waiting orders, offer codes, and offers in payments.
 @Suite(.timeLimit(.minutes(2)))
 struct OrderTests {
     @Test func `a purchase that waits for approval is approved after a restart, under its reserved id`() async throws {
@@ -42,7 +42,7 @@ struct OrderTests {
         }
     }
 
-    @Test func `a purchase that is not approved has failed`() async throws {
+    @Test func `a declined purchase fails`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             let tablet = try await Listener(test)
@@ -62,7 +62,7 @@ struct OrderTests {
         }
     }
 
-    @Test func `an order without a device waits too, and is reported only when it is sold`() async throws {
+    @Test func `an order that no device made waits too, and is reported only after it is sold`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             let waiting = try await test.store.buy(.init(productID: "plain", simulatesAskToBuy: true), for: "anna")
@@ -97,7 +97,8 @@ struct OrderTests {
         }
     }
 
-    @Test func `an interrupted purchase fails, and arrives without its payment when it is resolved`() async throws {
+    @Test func `an interrupted purchase fails, and is reported without its payment after it is resolved`() async throws
+    {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             _ = try await test.store.set(.interruptedPurchases, to: true)
@@ -135,7 +136,7 @@ struct OrderTests {
         }
     }
 
-    @Test func `a code gives its offer to every device, without a payment`() async throws {
+    @Test func `a redeemed code is reported to every device, without a payment`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             let token = UUID()
@@ -176,7 +177,7 @@ struct OrderTests {
         }
     }
 
-    @Test func `an offer in a payment has the kind that it names`() async throws {
+    @Test func `a payment can name the kind of its offer`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             func pay(_ id: PaymentID, _ offer: PaymentOffer) async throws -> StoreWire.Update {

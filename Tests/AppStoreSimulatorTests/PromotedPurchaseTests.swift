@@ -8,7 +8,7 @@ import Testing
 /// Purchases that begin on the app's page in the App Store.
 @Suite(.timeLimit(.minutes(2)))
 struct PromotedPurchaseTests {
-    @Test func `a promoted purchase is open for every device until one takes it, and sells nothing`() async throws {
+    @Test func `a promoted purchase is open for every device until one takes it, and is not sold`() async throws {
         try await TestStore.with { test in
             let devices = [try await test.device(), try await test.device()]
             try await test.store.promote(.init(productID: "pack"), for: "anna")
@@ -26,7 +26,7 @@ struct PromotedPurchaseTests {
         }
     }
 
-    @Test func `the same product again is the same purchase, and others follow in their order`() async throws {
+    @Test func `promoting a product again changes nothing, and other products follow in order`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             for product: ProductID in ["pack", "coins", "pack"] {
@@ -45,7 +45,7 @@ struct PromotedPurchaseTests {
             try await test.store.promote(.init(productID: "pack"), for: "anna")
             let answer = try await reported
             #expect(answer.promotedPurchases?.map(\.productID) == ["pack"])
-            // It is still open, but no longer a change.
+            // The promoted purchase is still open, but no longer new.
             let next = try await test.store.updates(for: device, after: answer.cursor)
             #expect(next.updates.isEmpty && next.promotedPurchases?.count == 1)
         }
@@ -63,7 +63,7 @@ struct PromotedPurchaseTests {
         }
     }
 
-    @Test func `a promoted purchase has its win-back offer, which the product must have`() async throws {
+    @Test func `a promoted purchase can have a win-back offer of its product`() async throws {
         try await TestStore.withScript { test in
             let device = try await test.device()
             try await test.store.promote(.init(productID: "basic", offerID: "back"), for: "anna")

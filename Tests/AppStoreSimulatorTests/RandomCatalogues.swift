@@ -40,7 +40,8 @@ extension JSONValue {
         return .object(members)
     }
 
-    /// A random place in or beside the document, and its new value; `nil` if the path ends at a scalar.
+    /// Returns the path of a random place, which may be missing, and its new value, or `nil` for its removal. Returns
+    /// `nil` if the path ends at a scalar.
     func randomEdit(using numbers: inout CatalogueNumbers) -> (steps: [String], value: JSONValue?)? {
         var steps: [String] = []
         var value = self
@@ -71,7 +72,7 @@ extension JSONValue {
         }
     }
 
-    /// Applies the same change to the value.
+    /// Applies such an edit to this value.
     mutating func apply(_ steps: ArraySlice<String>, _ value: JSONValue?) {
         guard let step = steps.first else {
             if let value { self = value }
@@ -102,7 +103,7 @@ extension JSONValue {
 }
 
 /// A random style of JSON: one line or many, with or without spaces, with any of three line ends.
-struct RandomHand {
+struct RandomJSONStyle {
     private let isMultiline: Bool
     private let unit: String
     private let lineBreak: String

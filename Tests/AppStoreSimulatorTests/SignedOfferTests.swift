@@ -9,7 +9,7 @@ import Testing
 
 /// Offers that an app's server signs for a payment.
 struct SignedOfferTests {
-    /// A store with a device of the customer `anna`, whose subscription has expired.
+    /// Opens a store with a device of the customer `anna`, whose subscription has expired.
     private func with(_ body: (TestStore, DeviceID, SigningKey) async throws -> Void) async throws {
         try await TestStore.with { test in
             let device = try await test.device()
@@ -41,7 +41,7 @@ struct SignedOfferTests {
         ).sign(request, nonce: UUID(), at: test.store.clock.now())
     }
 
-    /// Pays with the offer. Returns the failure, or the offer of the transaction.
+    /// Pays with the offer. Returns the failure or the offer of the transaction.
     private func pay(
         _ test: TestStore, _ device: DeviceID, _ offer: PaymentOffer?, token: UUID? = nil,
         product: ProductID = "monthly", introductory: String? = nil
@@ -86,7 +86,7 @@ struct SignedOfferTests {
                 let (failure, _) = try await pay(test, device, .promotional("half", signature: signature), token: token)
                 #expect(failure == .invalidOfferSignature)
             }
-            // The time of the real clock is valid as well.
+            // A signature of the real time is valid too.
             let real = try signature(key, test, token: token, at: test.base.now())
             #expect(try await pay(test, device, .promotional("half", signature: real), token: token).0 == nil)
         }
@@ -108,7 +108,7 @@ struct SignedOfferTests {
         }
     }
 
-    @Test func `a request of version 2 is for its customer, product and offer alone`() async throws {
+    @Test func `a signature of version 2 is valid only for its customer, product and offer`() async throws {
         try await with { test, device, key in
             let own = try #require(try await test.store.transactions(of: "anna").first).transactionID
             let others = try await test.buy("coins", "berta").transactionID
@@ -130,7 +130,7 @@ struct SignedOfferTests {
         }
     }
 
-    @Test func `the app's server decides on the introductory offer where it says so`() async throws {
+    @Test func `a signed eligibility of the app's server decides on the introductory offer`() async throws {
         try await with { test, device, key in
             let app = try #require(try await test.payloads().first?.appTransactionId)
             let id = TransactionID(unchecked: app)

@@ -45,7 +45,7 @@ struct SimulatorDatabaseTests {
         }
     }
 
-    @Test func `a subscription renews through a restart as without one`() async throws {
+    @Test func `a restart does not change the renewals of a subscription`() async throws {
         let folder = try ScratchFolder()
         try await TestStore.with(in: folder) { test in
             try await test.buy("monthly.alt")
@@ -59,7 +59,7 @@ struct SimulatorDatabaseTests {
         }
     }
 
-    @Test func `time goes on while the store is closed, at the rate it had`() async throws {
+    @Test func `time continues at its rate while the store is closed`() async throws {
         let folder = try ScratchFolder()
         let base = ManualClock()
         try await TestStore.with(rate: .real, in: folder, base: base) { test in
@@ -154,7 +154,7 @@ struct SimulatorDatabaseTests {
         #expect(error?.code == .dataFolder && error?.reason.contains(file) == true)
     }
 
-    @Test func `an event that fails leaves nothing behind`() async throws {
+    @Test func `a failed event leaves no change`() async throws {
         struct Fault: Error {}
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
@@ -169,7 +169,7 @@ struct SimulatorDatabaseTests {
         }
     }
 
-    @Test func `a signed transaction has the fields of Apple's`() async throws {
+    @Test func `a signed transaction has the fields of Apple's transactions`() async throws {
         try await TestStore.with { test in
             let token = UUID()
             try await test.buy("monthly", token: token)
@@ -247,7 +247,7 @@ struct SimulatorDatabaseTests {
         }
     }
 
-    @Test func `the same state is signed once for updates and anew for a restore`() async throws {
+    @Test func `the same state is signed once for updates, and again for each restore`() async throws {
         try await TestStore.with(rate: .real) { test in
             let device = try await test.device()
             try await test.buy("pack")
@@ -276,7 +276,7 @@ struct SimulatorDatabaseTests {
         }
     }
 
-    @Test func `the key of the server API is made once and readable by its owner only`() async throws {
+    @Test func `the key of the server API is created once and readable by its owner only`() async throws {
         let folder = try ScratchFolder()
         var key: ServerAPIKey?
         try await TestStore.with(in: folder) { key = $0.store.summary.serverAPI }
@@ -297,14 +297,14 @@ struct SimulatorDatabaseTests {
         ("real", 1.0), ("frozen", 0), ("2s", 1_296_000), ("30s", 86400), ("monthly-30s", 86400), ("5m", 8640),
         ("15m", 2880),
     ])
-    func `a rate is how fast a month passes`(name: String, factor: Double) throws {
+    func `a time rate has its name and factor`(name: String, factor: Double) throws {
         let rate = try #require(TimeRate(name))
         #expect(rate.factor == factor && rate.description == name)
         #expect(TimeRate.names.contains(name))
         #expect(TimeRate("3s") == nil && TimeRate("") == nil)
     }
 
-    @Test func `a month passes in thirty seconds at its rate`() async throws {
+    @Test func `at the rate monthly-30s a month passes in thirty seconds`() async throws {
         let rate = try #require(TimeRate("monthly-30s"))
         try await TestStore.with(rate: rate) { test in
             try await test.buy("weekly")

@@ -21,7 +21,7 @@ struct StoreConnectionContractTests {
         contract.subscriptions = ("monthly", "paygo")
         contract.promotionalOffer = "half"
         contract.controls = try controls(of: test.store)
-        #expect(try await contract.verify() == [], "the simulator can do all of it")
+        #expect(try await contract.verify() == [], "The simulator must support every part of the contract.")
         await test.store.close()
     }
 
@@ -85,7 +85,7 @@ struct StoreConnectionContractTests {
 }
 
 extension SimulatedAppStore {
-    /// The id under which a payment of the contract's account waits.
+    /// Returns the id of the waiting order of a payment.
     fileprivate func held(_ payment: Payment) throws -> TransactionID {
         let held = try database.read { sql in
             let db = SimulatorDatabase(sql)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// The table of endpoints, and the documents that are made from it.
+/// The table of endpoints, and the documents that are created from it.
 struct StoreEndpointTests {
     @Test func `every endpoint has a name and a path of its own`() {
         let all = StoreEndpoints.all
@@ -27,7 +27,7 @@ struct StoreEndpointTests {
         while let named = todo.popLast() {
             let schema = named.schema()
             if let other = schemas.updateValue(schema.json, forKey: named.name) {
-                #expect(other == schema.json, "\(named.name) is the name of two")
+                #expect(other == schema.json, "\(named.name) names two schemas")
             } else {
                 todo += schema.named
             }
@@ -35,7 +35,7 @@ struct StoreEndpointTests {
         #expect(schemas.count > 30)
     }
 
-    @Test func `an endpoint refuses what its schemas do not allow`() async throws {
+    @Test func `an endpoint refuses values that its schemas do not allow`() async throws {
         try await TestStore.with { test in
             let client = StoreRoutesTests.Client(test)
             for endpoint in StoreEndpoints.all { try await Self.refuses(endpoint, client) }
@@ -70,7 +70,7 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test func `the document is served and holds every endpoint with what it refers to`() async throws {
+    @Test func `the document is served, with every endpoint and everything that it refers to`() async throws {
         try await TestStore.with { test in
             let document = try await StoreRoutesTests.Client(test).ask(.get, "/openapi.json").json
             #expect(document["openapi"] == "3.1.0")
@@ -104,7 +104,7 @@ extension Endpoint<StoreHandler> {
     }
 }
 
-/// The values that each kind of text allows, and their descriptions.
+/// The strings that each kind of text allows, and their descriptions.
 struct StoreSchemaTests {
     @Test(
         arguments: [

@@ -18,7 +18,7 @@ import Testing
         return await test.store.handler.respond(to: request).response()
     }
 
-    /// Requests in the form in which another site's forms, scripts and images send them.
+    /// Requests such as another site's forms, scripts and images send them.
     @Test func `a web page buys nothing`() async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
@@ -35,7 +35,7 @@ import Testing
                 #expect(answer.status == 403, "\(page)")
                 #expect(answer.headers["Content-Type"] == "application/problem+json")
             }
-            // An old browser sends no headers about the page.
+            // An old browser sends no headers about the page that makes the request.
             let old = await status(
                 test, .post, "/control/v1/accounts/anna/buy", ["Content-Type": "text/plain"],
                 #"{"productID":"monthly"}"#)

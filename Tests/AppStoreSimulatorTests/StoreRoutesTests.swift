@@ -137,7 +137,7 @@ struct StoreRoutesTests {
         }
     }
 
-    @Test func `a tester sees only the transactions that give access`() async throws {
+    @Test func `a tester can list the transactions that give access`() async throws {
         try await TestStore.with { test in
             let client = Client(test)
             try await test.store.createAccount("anna")
@@ -254,7 +254,8 @@ struct StoreRoutesTests {
         }
     }
 
-    @Test func `a followed clock reads what the store's clock reads, through jumps and absence`() async throws {
+    @Test func `a followed clock has the time of the store's clock, after jumps and without a connection`() async throws
+    {
         let folder = try ScratchFolder()
         let base = ManualClock()
         let link = SwitchedTransport()
@@ -268,13 +269,14 @@ struct StoreRoutesTests {
         #expect(followed.now() == test.store.clock.now())
         #expect(followed.now() == Fixtures.start.addingTimeInterval(60))
 
-        // The followed clock learns of a jump by itself, and wakes sleepers.
+        // The followed clock receives the jump, and wakes sleepers.
         async let woken: Void = followed.sleep(until: Fixtures.start.addingTimeInterval(20 * 86400))
         try await test.advance(.months(1))
         try await woken
         #expect(followed.now() == test.store.clock.now() && followed.revision == 2)
 
-        // Without a connection it continues at the last rate; afterwards it catches up.
+        // Without a connection the followed clock continues at the last rate. After a reconnect it has the store's
+        // time.
         link.handler.withLock { $0 = nil }
         let refused = link.refused.all.count
         await test.store.close()
@@ -292,7 +294,7 @@ struct StoreRoutesTests {
         await again.store.close()
     }
 
-    @Test func `the error names a clock that cannot be reached`() async throws {
+    @Test func `the error has the URL of a clock that cannot be reached`() async throws {
         let followed = SimulatorClock(url: "http://store.test/", transport: SwitchedTransport(), base: ManualClock())
         let failure = await #expect(throws: StoreFailure.self) { try await followed.start() }
         #expect(failure?.code == .unreachable)
@@ -300,7 +302,7 @@ struct StoreRoutesTests {
     }
 }
 
-/// A transport to a handler that can be absent.
+/// A transport to a handler that a test can set and remove.
 final class SwitchedTransport: HTTPTransport {
     let handler = Locked<(any HTTPHandler)?>(nil)
     /// The URLs of the requests while the handler was absent.

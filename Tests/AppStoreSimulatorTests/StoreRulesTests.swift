@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// The rules of the store as tables: orders and time in, changes out, without `await`.
+/// The rules of the store without `await`: orders and instants are the input, changes the output.
 struct StoreRulesTests {
     /// One account whose records are kept in memory.
     struct RulesFixture {
@@ -130,7 +130,7 @@ struct StoreRulesTests {
         ("monthly", 1, "no-such-offer", .invalidOffer), ("monthly", 1, "half", .ineligibleForOffer),
         ("odd", 1, nil, .unsupported),
     ])
-    func `a refusal changes nothing and is reported to the device of the order`(
+    func `a refused order changes nothing and is reported to its device`(
         product: String, quantity: Int, offer: String?, code: StoreFailure.Code
     ) throws {
         var fixture = try RulesFixture()
@@ -260,7 +260,7 @@ struct StoreRulesTests {
         #expect(fixture.transactions.count == 2)
     }
 
-    @Test func `an upgrade begins at once and marks what it replaces`() throws {
+    @Test func `an upgrade begins at once and marks the replaced transaction`() throws {
         var fixture = try RulesFixture()
         let token = UUID()
         _ = fixture.buy("monthly.alt", token: token)
@@ -311,7 +311,7 @@ struct StoreRulesTests {
         #expect(try fixture.state("week").expirationIntent == .productUnavailable)
     }
 
-    @Test func `any division of a year gives the same transactions in the same order`() throws {
+    @Test func `a year gives the same transactions in the same order, in any number of steps`() throws {
         func year(_ events: Int) throws -> RulesFixture {
             var fixture = try RulesFixture()
             for (index, product) in ["monthly", "paygo", "weekly", "upfront"].enumerated() {
@@ -319,7 +319,7 @@ struct StoreRulesTests {
             }
             for event in 0..<events {
                 fixture.now = Fixtures.start.addingTimeInterval(365 * 86400 * Double(event + 1) / Double(events + 1))
-                // An event that changes nothing but writes the present state.
+                // This event only writes the present state.
                 for group in fixture.subscriptions.keys {
                     try fixture.happen(group) { StoreRules.setAutoRenew(false, $0, at: $1) }
                     try fixture.happen(group) { StoreRules.setAutoRenew(true, $0, at: $1) }

@@ -87,7 +87,7 @@ struct StoreStateTests {
         }
     }
 
-    @Test func `the setting lets the payments of renewals fail from then on`() async throws {
+    @Test func `the setting makes the payments of later renewals fail`() async throws {
         try await TestStore.with { test in
             try await test.buy("weekly")
             try await test.advance(.days(8))
@@ -245,7 +245,7 @@ struct StoreStateTests {
 
     // MARK: - Fixtures
 
-    @Test func `a state goes from one store to another and back unchanged`() async throws {
+    @Test func `a state that is imported into another store and back is unchanged`() async throws {
         var state: JSONValue = nil
         var described: [String] = []
         var device: DeviceID = "none"

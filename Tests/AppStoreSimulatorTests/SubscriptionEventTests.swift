@@ -60,7 +60,7 @@ struct SubscriptionEventTests {
         }
     }
 
-    @Test func `a higher price is asked for, agreed to by a message, and paid`() async throws {
+    @Test func `a higher price is announced by a message, agreed to and paid`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             let tablet = try await Listener(test)
@@ -120,7 +120,7 @@ struct SubscriptionEventTests {
         }
     }
 
-    @Test func `a price that is no increase is refused`() async throws {
+    @Test func `a price that is not an increase is refused`() async throws {
         try await TestStore.withScript { test in
             for price in ["5.99", "4.99", "0", "x", "-7", "1e30"] {
                 await test.fails(.invalidValue) {
@@ -174,7 +174,7 @@ struct SubscriptionEventTests {
             let resumed = try await test.store.resume("plain", renewingTo: "year", for: "anna")
             #expect(try test.info(resumed.signedRenewalInfo).autoRenewProductId == "year")
             #expect(try await test.subscription().renewsTo == "year")
-            // Named by the plan of the next period.
+            // The product id is that of the next period.
             let ended = try await test.store.expire("year", for: "anna")
             #expect(ended.state == "expired" && ended.transactionID == renewed.transactionID)
             #expect(try await test.subscription().status == .expired)
@@ -205,13 +205,13 @@ struct SubscriptionEventTests {
             let phone = try await Listener(test)
             try await test.buy("plain")
             var dates: [Date] = []
-            func said() async throws {
+            func receive() async throws {
                 for update in try await phone.receive() {
                     guard let signed = update.transaction?.signedRenewalInfo else { continue }
                     dates.append(try #require(try test.info(signed).signedDate))
                 }
             }
-            try await said()
+            try await receive()
             let store = test.store
             let events: [() async throws -> Void] = [
                 { try await store.cancel("plain", for: "anna") }, { try await store.resume("plain", for: "anna") },
@@ -226,15 +226,15 @@ struct SubscriptionEventTests {
             for event in events {
                 try await event()
                 let before = dates.count
-                try await said()
+                try await receive()
                 #expect(dates.count > before)
             }
-            // Documents of one answer share an instant; later answers have later ones.
+            // The documents of one answer have the same instant. Those of later answers have later ones.
             #expect(dates == dates.sorted() && Set(dates).count >= events.count + 1)
         }
     }
 
-    @Test func `a message that one device answers disappears on the others at once`() async throws {
+    @Test func `a message that one device answers disappears on the other devices at once`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             let tablet = try await Listener(test)

@@ -71,7 +71,8 @@ struct SubscriptionScript {
 
     init() throws { catalogue = try Catalogue(parsing: Array(Self.text.utf8), file: "script.storekit") }
 
-    /// The date of a day: `02-28` is that day of 2026 at 10:00 UTC, when every script begins.
+    /// Returns the instant of a day: `02-28` is 28 February 2026, 10:00 UTC. A longer text has the year or is in RFC
+    /// 3339.
     static func date(_ text: String) -> Date {
         switch text.count {
         case 5: Fixtures.date("2026-\(text)T10:00:00Z")
@@ -84,7 +85,7 @@ struct SubscriptionScript {
         record.map { SubscriptionState(of: $0, under: conditions, at: now) }
     }
 
-    /// Performs a step. A step that is not possible changes nothing.
+    /// Performs a step. An impossible step changes nothing.
     mutating func happen(_ step: Step, at now: Date) throws {
         var rules = StoreRules(catalogue: catalogue, conditions: conditions, numbers: numbers)
         switch step {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Properties of every subscription state, tested with random events.
+/// Properties of every subscription state, in random histories.
 struct SubscriptionStatePropertyTests {
     struct Event {
         var at: Date
@@ -29,7 +29,7 @@ struct SubscriptionStatePropertyTests {
         var prices: [ProductID: Int64] = [:]
         var events = [Event(at: now, step: .buy(plans.randomElement(using: &source) ?? "plain"))]
         for _ in 0..<Int.random(in: 1...14, using: &source) {
-            // Some follow at once, some at the end of a period.
+            // Some events follow at once, others after the length of a period.
             let days: [Double] = [0, 3, 7, 28, 31, .random(in: 0...70, using: &source)]
             let gap = 0.001 + 86400 * (days.randomElement(using: &source) ?? 1)
             now = now.addingTimeInterval(gap).wholeMilliseconds
@@ -141,7 +141,7 @@ struct SubscriptionStatePropertyTests {
     }
 
     @Test(arguments: 40..<50)
-    func `a family member has the owner's transactions until it leaves, and keeps those`(seed: UInt64) throws {
+    func `a family member gets the owner's transactions until leaving, and keeps them`(seed: UInt64) throws {
         var source = Source(seed: seed)
         for _ in 0..<20 {
             let events = Self.randomEvents(&source)

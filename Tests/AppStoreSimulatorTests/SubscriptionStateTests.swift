@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Subscription states as a table: a script, and the transactions by an instant.
+/// Subscription states as a table. Each row has a script, and the transactions and the status at its end.
 struct SubscriptionStateTests {
     typealias Step = SubscriptionScript.Step
 
@@ -23,7 +23,7 @@ struct SubscriptionStateTests {
     }
 
     @Test(arguments: offers + payment + prices + changes + ends)
-    func `a script leads to the transactions in the table`(row: Row) throws {
+    func `a script leads to the transactions of its row`(row: Row) throws {
         var subscription = try SubscriptionScript()
         for (date, step) in row.script { try subscription.happen(step, at: SubscriptionScript.date(date)) }
         #expect(subscription.summary(at: row.end) == row.expected)
@@ -53,7 +53,7 @@ struct SubscriptionStateTests {
                 "basic 2026-04-07…2026-05-07 4.99", "active",
             ]),
         Row(
-            "the same offer once more is had once more",
+            "a repeated offer follows the first one",
             [
                 ("01-31", .buy("basic")), ("02-03", .buy("basic", offer: "half")),
                 ("03-01", .buy("basic", offer: "half")),
@@ -63,7 +63,7 @@ struct SubscriptionStateTests {
                 "basic 2026-04-07…2026-06-07 4.49 half", "basic 2026-06-07…2026-07-07 4.99", "active",
             ]),
         Row(
-            "one offer waits for the end of another",
+            "a second offer begins after the first one",
             [
                 ("01-31", .buy("basic")), ("02-03", .buy("basic", offer: "three")),
                 ("03-10", .buy("basic", offer: "gift")),
@@ -74,21 +74,21 @@ struct SubscriptionStateTests {
                 "basic 2026-05-07…2026-06-07 0 gift", "basic 2026-06-07…2026-07-07 4.99", "active",
             ]),
         Row(
-            "a code's offer follows the introductory one", [("01-31", .buy("basic", offer: "spring", .code))],
+            "the offer of a code follows the introductory one", [("01-31", .buy("basic", offer: "spring", .code))],
             at: "03-08",
             [
                 "basic 2026-01-31…2026-02-07 0 introductory", "basic 2026-02-07…2026-03-07 0 spring",
                 "basic 2026-03-07…2026-04-07 4.99", "active",
             ]),
         Row(
-            "a code's offer instead of the introductory one", [("01-31", .buy("basic", offer: "hello", .code))],
+            "the offer of a code replaces the introductory one", [("01-31", .buy("basic", offer: "hello", .code))],
             at: "04-01",
             [
                 "basic 2026-01-31…2026-02-28 0.99 hello", "basic 2026-02-28…2026-03-31 0.99 hello",
                 "basic 2026-03-31…2026-04-30 4.99", "active",
             ]),
         Row(
-            "a win-back offer brings a customer back",
+            "a win-back offer of an expired customer",
             [
                 ("01-31", .buy("plain")), ("02-01", .cancel), ("04-10", .buy("basic", offer: "back", .winBack)),
             ], at: "06-11",
@@ -97,28 +97,28 @@ struct SubscriptionStateTests {
                 "basic 2026-05-10…2026-06-10 2.99 back", "basic 2026-06-10…2026-07-10 4.99", "active",
             ]),
         Row(
-            "what is left of an offer goes on after a late payment",
+            "the rest of an offer continues from a late payment",
             [("01-31", .buy("paygo")), ("02-10", .fail), ("03-20", .resolve)], at: "05-21",
             [
                 "paygo 2026-01-31…2026-02-28 0.99 introductory", "paygo 2026-03-20…2026-04-20 0.99 introductory",
                 "paygo 2026-04-20…2026-05-20 0.99 introductory", "paygo 2026-05-20…2026-06-20 2.99", "active",
             ]),
         Row(
-            "an offer goes on in its own days after a payment within the grace period",
+            "an offer keeps its renewal days after a payment in the grace period",
             [("01-31", .grace(16)), ("01-31", .buy("paygo")), ("02-10", .fail), ("03-05", .resolve)], at: "05-01",
             [
                 "paygo 2026-01-31…2026-02-28 0.99 introductory", "paygo 2026-03-05…2026-03-31 0.99 introductory",
                 "paygo 2026-03-31…2026-04-30 0.99 introductory", "paygo 2026-04-30…2026-05-30 2.99", "active",
             ]),
         Row(
-            "renewing early uses an offer's period up",
+            "an early renewal uses a period of the offer",
             [("01-31", .buy("paygo")), ("02-10", .renew)], at: "04-11",
             [
                 "paygo 2026-01-31…2026-02-28 0.99 introductory", "paygo 2026-02-10…2026-03-10 0.99 introductory",
                 "paygo 2026-03-10…2026-04-10 0.99 introductory", "paygo 2026-04-10…2026-05-10 2.99", "active",
             ]),
         Row(
-            "renewing early takes the offer that waits",
+            "an early renewal begins a waiting offer",
             [("01-31", .buy("plain")), ("02-01", .buy("plain", offer: "spring", .code)), ("02-10", .renew)],
             at: "04-11",
             [
@@ -129,68 +129,68 @@ struct SubscriptionStateTests {
 
     static let payment = [
         Row(
-            "a payment within the grace period keeps the day of renewal",
+            "a payment in the grace period keeps the day of renewal",
             [("01-31", .grace(16)), ("01-31", .buy("plain")), ("02-10", .fail), ("03-05", .resolve)], at: "04-01",
             [
                 "plain 2026-01-31…2026-02-28 5.99", "plain 2026-03-05…2026-03-31 5.99",
                 "plain 2026-03-31…2026-04-30 5.99", "active",
             ]),
         Row(
-            "a payment after it begins anew",
+            "a payment after the grace period begins a new period",
             [("01-31", .grace(3)), ("01-31", .buy("plain")), ("02-10", .fail), ("03-20", .resolve)], at: "04-21",
             [
                 "plain 2026-01-31…2026-02-28 5.99", "plain 2026-03-20…2026-04-20 5.99",
                 "plain 2026-04-20…2026-05-20 5.99", "active",
             ]),
         Row(
-            "attempts to be paid end after 60 days", [("01-31", .buy("plain")), ("02-10", .fail)], at: "04-29",
+            "billing retry ends after 60 days", [("01-31", .buy("plain")), ("02-10", .fail)], at: "04-29",
             ["plain 2026-01-31…2026-02-28 5.99", "expired billingError"]),
         Row(
-            "auto-renewal off in the grace period ends access",
+            "turning auto-renewal off in the grace period ends access",
             [("01-31", .grace(16)), ("01-31", .buy("plain")), ("02-10", .fail), ("03-05", .cancel)], at: "03-05",
             ["plain 2026-01-31…2026-02-28 5.99", "expired billingError"]),
         Row(
-            "auto-renewal off while payment is tried again ends the attempts",
+            "turning auto-renewal off in billing retry ends the retries",
             [("01-31", .buy("plain")), ("02-10", .fail), ("03-05", .cancel), ("03-06", .resolve)], at: "05-01",
             ["plain 2026-01-31…2026-02-28 5.99", "expired billingError"]),
         Row(
-            "what fails everywhere works again everywhere",
+            "when the payments of the store work again, the subscription is paid",
             [("01-31", .buy("plain")), ("02-10", .allFail(true)), ("03-20", .allFail(false))], at: "04-21",
             [
                 "plain 2026-01-31…2026-02-28 5.99", "plain 2026-03-20…2026-04-20 5.99",
                 "plain 2026-04-20…2026-05-20 5.99", "active",
             ]),
         Row(
-            "what fails everywhere only between two renewals fails nobody",
+            "failing payments of the store have no effect between two renewals",
             [("01-31", .buy("plain")), ("02-10", .allFail(true)), ("02-20", .allFail(false))], at: "03-01",
             ["plain 2026-01-31…2026-02-28 5.99", "plain 2026-02-28…2026-03-31 5.99", "active"]),
         Row(
-            "payment works when neither the customer's nor everybody's fails",
+            "a payment succeeds once neither the customer's nor the store's payments fail",
             [
                 ("01-31", .buy("plain")), ("02-10", .fail), ("03-01", .allFail(true)), ("03-05", .resolve),
                 ("03-10", .allFail(false)),
             ], at: "03-11",
             ["plain 2026-01-31…2026-02-28 5.99", "plain 2026-03-10…2026-04-10 5.99", "active"]),
         Row(
-            "failing once more does not pay what was due before",
+            "a customer whose payments fail again is not charged for the due period",
             [
                 ("01-31", .buy("plain")), ("02-10", .fail), ("03-01", .allFail(true)), ("03-05", .resolve),
                 ("03-06", .fail), ("03-10", .allFail(false)),
             ], at: "03-11",
             ["plain 2026-01-31…2026-02-28 5.99", "billingRetry"]),
         Row(
-            "a grace period that is set later is for later renewals",
+            "a grace period that is set during billing retry has no effect on it",
             [("01-31", .buy("plain")), ("02-10", .fail), ("03-01", .grace(16))], at: "03-02",
             ["plain 2026-01-31…2026-02-28 5.99", "billingRetry"]),
         Row(
-            "what is overdue becomes the plan that was asked for",
+            "a late payment begins the requested plan",
             [("01-31", .buy("pro")), ("02-05", .buy("plain")), ("02-10", .fail), ("03-20", .resolve)], at: "04-21",
             [
                 "pro 2026-01-31…2026-02-28 9.99", "plain 2026-03-20…2026-04-20 5.99",
                 "plain 2026-04-20…2026-05-20 5.99", "active",
             ]),
         Row(
-            "whoever buys while payment fails begins at once",
+            "a purchase during billing retry begins at once",
             [("01-31", .buy("plain")), ("02-10", .fail), ("03-10", .buy("plain"))], at: "04-11",
             [
                 "plain 2026-01-31…2026-02-28 5.99", "plain 2026-03-10…2026-04-10 5.99",
@@ -208,36 +208,36 @@ struct SubscriptionStateTests {
                 "plain 2026-03-31…2026-04-30 6.99", "active",
             ]),
         Row(
-            "a higher price that nobody agreed to ends the subscription",
+            "a higher price without the required consent ends the subscription",
             [("01-31", .buy("plain")), ("02-10", .increase("plain", milliunits: 6990, needsConsent: true))],
             at: "04-01",
             ["plain 2026-01-31…2026-02-28 5.99", "expired priceIncrease"]),
         Row(
-            "a higher price that was agreed to is paid",
+            "a higher price with consent is paid",
             [
                 ("01-31", .buy("plain")), ("02-10", .increase("plain", milliunits: 6990, needsConsent: true)),
                 ("02-11", .agree(true)),
             ], at: "03-01", ["plain 2026-01-31…2026-02-28 5.99", "plain 2026-02-28…2026-03-31 6.99", "active"]),
         Row(
-            "who refuses a higher price has until the period's end",
+            "a refused higher price ends the subscription with its period",
             [
                 ("01-31", .buy("plain")), ("02-10", .increase("plain", milliunits: 6990, needsConsent: true)),
                 ("02-11", .agree(false)),
             ], at: "03-01", ["plain 2026-01-31…2026-02-28 5.99", "expired cancelled"]),
         Row(
-            "who agreed to one price has not agreed to the next",
+            "consent to one price is not consent to the next",
             [
                 ("01-31", .buy("plain")), ("02-05", .increase("plain", milliunits: 6990, needsConsent: true)),
                 ("02-06", .agree(true)), ("02-10", .increase("plain", milliunits: 7990, needsConsent: true)),
             ], at: "03-01", ["plain 2026-01-31…2026-02-28 5.99", "expired priceIncrease"]),
         Row(
-            "an increase that asks nobody does not answer for one that does",
+            "a later increase without consent does not replace a missing consent",
             [
                 ("01-31", .buy("plain")), ("02-05", .increase("plain", milliunits: 6990, needsConsent: true)),
                 ("02-10", .increase("plain", milliunits: 7990, needsConsent: false)),
             ], at: "03-01", ["plain 2026-01-31…2026-02-28 5.99", "expired priceIncrease"]),
         Row(
-            "of two increases the last is paid, renewed early or not",
+            "the last of two increases is paid, also at an early renewal",
             [
                 ("01-31", .buy("plain")), ("02-05", .increase("plain", milliunits: 6990, needsConsent: false)),
                 ("02-10", .increase("plain", milliunits: 7990, needsConsent: false)), ("02-11", .renew),
@@ -247,7 +247,7 @@ struct SubscriptionStateTests {
                 "plain 2026-03-11…2026-04-11 7.99", "active",
             ]),
         Row(
-            "an increase leaves an offer's price as it is",
+            "an increase does not change the price of an offer",
             [("01-31", .buy("paygo")), ("02-10", .increase("paygo", milliunits: 3990, needsConsent: false))],
             at: "05-01",
             [
@@ -255,7 +255,7 @@ struct SubscriptionStateTests {
                 "paygo 2026-03-31…2026-04-30 0.99 introductory", "paygo 2026-04-30…2026-05-30 3.99", "active",
             ]),
         Row(
-            "newcomers pay the new price and are asked nothing",
+            "new customers pay the new price without consent",
             [("01-31", .increase("plain", milliunits: 6990, needsConsent: true)), ("02-01", .buy("plain"))],
             at: "03-02",
             ["plain 2026-02-01…2026-03-01 6.99", "plain 2026-03-01…2026-04-01 6.99", "active"]),
@@ -264,11 +264,11 @@ struct SubscriptionStateTests {
             [("01-31", .buy("plain")), ("02-10", .withdraw("plain", true))], at: "03-01",
             ["plain 2026-01-31…2026-02-28 5.99", "expired productUnavailable"]),
         Row(
-            "what expired does not come back when the product does",
+            "an expired subscription stays expired when the product is sold again",
             [("01-31", .buy("plain")), ("02-10", .withdraw("plain", true)), ("03-10", .withdraw("plain", false))],
             at: "05-01", ["plain 2026-01-31…2026-02-28 5.99", "expired productUnavailable"]),
         Row(
-            "a product that is back in time renews",
+            "a subscription renews if the product is sold again before its renewal",
             [("01-31", .buy("plain")), ("02-10", .withdraw("plain", true)), ("02-20", .withdraw("plain", false))],
             at: "03-01", ["plain 2026-01-31…2026-02-28 5.99", "plain 2026-02-28…2026-03-31 5.99", "active"]),
     ]
@@ -282,7 +282,7 @@ struct SubscriptionStateTests {
                 "year 2026-03-10…2027-03-10 49.99", "active",
             ]),
         Row(
-            "a downgrade taken back",
+            "a withdrawn downgrade",
             [("01-31", .buy("pro")), ("02-05", .buy("plain")), ("02-06", .buy("pro"))], at: "04-01",
             [
                 "pro 2026-01-31…2026-02-28 9.99", "pro 2026-02-28…2026-03-31 9.99", "pro 2026-03-31…2026-04-30 9.99",
@@ -295,7 +295,7 @@ struct SubscriptionStateTests {
                 "plain 2026-03-31…2026-04-30 5.99", "active",
             ]),
         Row(
-            "an upgrade overtakes what was to come",
+            "an upgrade replaces a requested plan",
             [("01-31", .buy("plain")), ("02-05", .buy("year")), ("02-10", .buy("pro"))], at: "03-11",
             [
                 "plain 2026-01-31…2026-02-28 5.99 upgraded", "pro 2026-02-10…2026-03-10 9.99",
@@ -309,7 +309,7 @@ struct SubscriptionStateTests {
                 "basic 2026-03-10…2026-04-10 4.99", "active",
             ]),
         Row(
-            "every way up and down in turn",
+            "upgrades, downgrades and plans of another length in turn",
             [
                 ("01-31", .buy("year")), ("02-10", .buy("pro")), ("02-12", .buy("basic")), ("03-11", .buy("plain")),
                 ("03-12", .buy("year")), ("04-12", .cancel), ("04-13", .buy("pro")),
@@ -321,62 +321,62 @@ struct SubscriptionStateTests {
                 "pro 2026-05-13…2026-06-13 9.99", "active",
             ]),
         Row(
-            "what is resumed with another plan renews to it",
+            "a subscription that is resumed with another plan renews to that plan",
             [("01-31", .buy("plain")), ("02-05", .cancel), ("02-06", .resume("year"))], at: "03-01",
             ["plain 2026-01-31…2026-02-28 5.99", "year 2026-02-28…2027-02-28 49.99", "active"]),
         Row(
-            "what is resumed stays what it is",
+            "a resumed subscription keeps its plan",
             [("01-31", .buy("plain")), ("02-05", .cancel), ("02-06", .resume())], at: "03-01",
             ["plain 2026-01-31…2026-02-28 5.99", "plain 2026-02-28…2026-03-31 5.99", "active"]),
         Row(
-            "what was to come is given up for the plan there is",
+            "resuming the current plan withdraws a requested plan",
             [("01-31", .buy("pro")), ("02-05", .buy("plain")), ("02-06", .resume("pro"))], at: "03-01",
             ["pro 2026-01-31…2026-02-28 9.99", "pro 2026-02-28…2026-03-31 9.99", "active"]),
         Row(
-            "renewing early begins anew", [("01-31", .buy("plain")), ("02-10", .renew)], at: "03-11",
+            "an early renewal begins a new period", [("01-31", .buy("plain")), ("02-10", .renew)], at: "03-11",
             [
                 "plain 2026-01-31…2026-02-28 5.99", "plain 2026-02-10…2026-03-10 5.99",
                 "plain 2026-03-10…2026-04-10 5.99", "active",
             ]),
         Row(
-            "renewing early takes the plan that was to come",
+            "an early renewal begins the requested plan",
             [("01-31", .buy("pro")), ("02-05", .buy("plain")), ("02-10", .renew)], at: "03-11",
             [
                 "pro 2026-01-31…2026-02-28 9.99", "plain 2026-02-10…2026-03-10 5.99",
                 "plain 2026-03-10…2026-04-10 5.99", "active",
             ]),
         Row(
-            "what does not renew is not renewed early",
+            "a cancelled subscription is not renewed early",
             [("01-31", .buy("plain")), ("02-05", .cancel), ("02-10", .renew)],
             at: "03-11", ["plain 2026-01-31…2026-02-28 5.99", "expired cancelled"]),
     ]
 
     static let ends = [
         Row(
-            "a period is ended before its time", [("01-31", .buy("plain")), ("02-10", .expire)], at: "06-01",
+            "a period is ended early", [("01-31", .buy("plain")), ("02-10", .expire)], at: "06-01",
             ["plain 2026-01-31…2026-02-10 5.99", "expired cancelled"]),
         Row(
-            "what is overdue is ended",
+            "a subscription is ended in its grace period",
             [("01-31", .grace(16)), ("01-31", .buy("plain")), ("02-10", .fail), ("03-02", .expire)], at: "06-01",
             ["plain 2026-01-31…2026-02-28 5.99", "expired billingError"]),
         Row(
             "a refund ends access and renewals", [("01-31", .buy("plain")), ("02-10", .refund())], at: "04-01",
             ["plain 2026-01-31…2026-02-28 5.99 revoked", "revoked"]),
         Row(
-            "a refund that is taken back leaves the day of renewal as it was",
+            "a reversed refund keeps the day of renewal",
             [("01-31", .buy("plain")), ("02-10", .refund()), ("02-20", .reverse())], at: "03-01",
             ["plain 2026-01-31…2026-02-28 5.99", "plain 2026-02-28…2026-03-31 5.99", "active"]),
         Row(
-            "a refund that is taken back too late gives nothing more",
+            "a refund that is reversed after the period does not renew",
             [("01-31", .buy("plain")), ("02-10", .refund()), ("03-10", .reverse())], at: "06-01",
             ["plain 2026-01-31…2026-02-28 5.99", "expired cancelled"]),
         Row(
-            "refunded, given back, and refunded once more when it was over",
+            "refunded, reversed after the end, and refunded again",
             [
                 ("01-31", .buy("plain")), ("02-10", .refund()), ("03-10", .reverse()), ("03-20", .refund()),
             ], at: "06-01", ["plain 2026-01-31…2026-02-28 5.99 revoked", "expired cancelled"]),
         Row(
-            "refunded, given back in time, and refunded once more when it was over",
+            "refunded, reversed before the end, and refunded again after it",
             [
                 ("01-31", .buy("plain")), ("02-10", .refund()), ("02-11", .reverse()), ("03-20", .refund(0)),
             ], at: "04-01",
@@ -385,7 +385,7 @@ struct SubscriptionStateTests {
                 "plain 2026-03-31…2026-04-30 5.99", "active",
             ]),
         Row(
-            "a refund of a period that is over changes nothing else",
+            "a refund of an earlier period does not affect later ones",
             [("01-31", .buy("plain")), ("03-10", .refund(0))], at: "04-01",
             [
                 "plain 2026-01-31…2026-02-28 5.99 revoked", "plain 2026-02-28…2026-03-31 5.99",
@@ -398,11 +398,11 @@ struct SubscriptionStateTests {
                 ("03-03", .resolve),
             ], at: "04-01", ["plain 2026-01-31…2026-02-28 5.99 revoked", "revoked"]),
         Row(
-            "a refund after the end changes no ending",
+            "a refund after the end keeps the reason of the expiry",
             [("01-31", .buy("plain")), ("02-10", .cancel), ("03-10", .refund())], at: "04-01",
             ["plain 2026-01-31…2026-02-28 5.99 revoked", "expired cancelled"]),
         Row(
-            "a refund of what an upgrade replaced changes nothing else",
+            "a refund of an upgraded transaction does not affect the upgrade",
             [("01-31", .buy("plain")), ("02-10", .buy("pro")), ("02-11", .refund(0))], at: "03-01",
             ["plain 2026-01-31…2026-02-28 5.99 upgraded revoked", "pro 2026-02-10…2026-03-10 9.99", "active"]),
     ]
@@ -435,7 +435,7 @@ struct SubscriptionStateTests {
     }
 
     @Test(arguments: ["plain", "weekly"], [0, 3, 16, 28])
-    func `access, attempts and the end change at their instants and not before`(
+    func `access, billing retry and the expiry begin exactly at their instants`(
         product: ProductID, days: Int
     ) throws {
         var subscription = try SubscriptionScript()
@@ -470,7 +470,7 @@ struct SubscriptionStateTests {
     }
 
     @Test(arguments: [(-0.001, 2, 28), (0, 3, 31)])
-    func `a payment counts as within the grace period until its last millisecond`(
+    func `a payment counts as one in the grace period until its last millisecond`(
         offset: TimeInterval, month: Int, day: Int
     ) throws {
         var subscription = try SubscriptionScript()
@@ -487,7 +487,7 @@ struct SubscriptionStateTests {
     }
 
     @Test(arguments: ["01-31", "2026-02-28T09:59:59.999Z"])
-    func `the reported state of a higher price predicts the renewal`(agreedAt: String) throws {
+    func `a reported consent to a higher price applies to the renewal`(agreedAt: String) throws {
         var subscription = try SubscriptionScript()
         try subscription.happen(.buy("plain"), at: SubscriptionScript.date("01-31"))
         let raised = SubscriptionScript.date("2026-01-31T11:00:00Z")

@@ -49,7 +49,8 @@ struct TransactionEventTests {
         }
     }
 
-    @Test func `a refunded subscription ends at once, and goes on as before when the refund is reversed`() async throws
+    @Test func `a refunded subscription ends at once, and continues as before after the refund is reversed`()
+        async throws
     {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
@@ -74,7 +75,7 @@ struct TransactionEventTests {
         }
     }
 
-    @Test func `a revocation without a refund is no refund`() async throws {
+    @Test func `a revocation without a refund cannot be reversed`() async throws {
         try await TestStore.withScript { test in
             let bought = try await test.buy("plain")
             let revoked = try await test.store.revoke(bought.transactionID)

@@ -18,7 +18,7 @@ enum ClusterChaos {
             switch arguments.first {
             case "sign": try sign(settings)
             case "serve": try await FaultyServer(settings).run()
-            default: throw ClusterChaosFailure("say sign or serve, and their settings as NAME=VALUE")
+            default: throw ClusterChaosFailure("usage: ClusterChaos sign|serve NAME=VALUE …")
             }
             exit(0)
         } catch {

@@ -84,7 +84,7 @@ struct AppChild {
     private func outcome() async throws -> String {
         do {
             for try await _ in store.fetchProductContent(product) {}
-            guard store.contentLocation(product) != nil else { throw CrashFailure("the content is nowhere") }
+            guard store.contentLocation(product) != nil else { throw CrashFailure("the content is not stored") }
             return "content"
         } catch let error as PurchaseError {
             return error.code.rawValue

@@ -12,7 +12,7 @@ import Testing
 
 /// Customers buy, get refunds and renew at a simulated store, and present transactions to `souk serve`, concurrently
 /// and partly twice. The store's notifications arrive shuffled and repeated, and the server is killed at any moment. At
-/// the end all acknowledged data is there once, and the answers agree with the store.
+/// the end, all acknowledged data must be stored exactly once, and the answers must agree with the store.
 struct Chaos: Sendable {
     private static let customers = 8
 
@@ -70,7 +70,7 @@ struct Chaos: Sendable {
             }
             group.addTask { try await letTimePass(while: goesOn) }
             group.addTask {
-                try await notifications.pass(on: server, client)
+                try await notifications.forward(to: server, client)
             }
             group.addTask {
                 for number in 1...kills {
@@ -86,7 +86,7 @@ struct Chaos: Sendable {
             try await group.waitForAll()
         }
         try await deliver()
-        try await notifications.pass(on: server, client)
+        try await notifications.forward(to: server, client)
     }
 
     /// Advances ten days at a time: each subscription renews once a month at most, and the store notifies each renewal.
@@ -129,7 +129,7 @@ final class ChaosClient: Sendable {
     func endWaiting() { sent.finish() }
 
     /// Repeats a request until it succeeds, and returns the response.
-    func insist(
+    func sendUntilSuccess(
         _ method: HTTPRequest.Method, _ path: String, of server: ChaosServer, key: String? = nil,
         headers: HTTPHeaders = [:], body: JSONValue? = nil
     ) async throws -> [UInt8] {
@@ -163,7 +163,7 @@ final class ChaosClient: Sendable {
         if response.isSuccess { return bytes }
         // 409: another request with the same idempotency key is in progress.
         guard response.status == 503 || response.status == 409 else {
-            throw CrashFailure("\(path) was answered \(response.status): \(String(decoding: bytes, as: UTF8.self))")
+            throw CrashFailure("\(path) got the status \(response.status): \(String(decoding: bytes, as: UTF8.self))")
         }
         state.withLock { $0.unavailable += 1 }
         return nil
@@ -192,7 +192,7 @@ extension StoreObserver {
                 method: .post, url: url + path, headers: ["Content-Type": "application/json"], body: .bytes(bytes)))
         guard !response.isSuccess else { return true }
         guard [404, 409, 422].contains(response.status) else {
-            throw CrashFailure("\(path) was answered \(response.status)")
+            throw CrashFailure("\(path) got the status \(response.status)")
         }
         return false
     }

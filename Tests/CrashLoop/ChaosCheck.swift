@@ -61,7 +61,7 @@ struct ChaosCheck: Sendable {
             let texts = (presented[customer] ?? []).shuffled()
             for start in stride(from: 0, to: texts.count, by: 100) {
                 let some = texts[start..<min(start + 100, texts.count)]
-                _ = try await chaos.client.insist(
+                _ = try await chaos.client.sendUntilSuccess(
                     .post, "/v1/customers/\(customer)/transactions", of: server, key: server.publicKey,
                     body: ["signedTransactions": .array(some.map { .string($0) })])
             }
@@ -70,7 +70,7 @@ struct ChaosCheck: Sendable {
     }
 
     private func answer(of customer: String, from server: ChaosServer) async throws -> Customer {
-        let bytes = try await chaos.client.insist(
+        let bytes = try await chaos.client.sendUntilSuccess(
             .get, "/v1/customers/\(customer)", of: server, key: server.publicKey)
         var answer = try WireJSON.decode(Customer.self, from: bytes)
         answer.asOf = Date(timeIntervalSince1970: 0)
@@ -106,7 +106,7 @@ struct ChaosCheck: Sendable {
         var cursor: String?
         repeat {
             let page = try JSONValue(
-                parsing: try await chaos.client.insist(
+                parsing: try await chaos.client.sendUntilSuccess(
                     .get, "/v1/customers/\(customer)/facts?limit=100" + (cursor.map { "&cursor=\($0)" } ?? ""),
                     of: chaos.server, key: chaos.server.secretKey))
             facts += page["facts"]?.arrayValue ?? []

@@ -65,7 +65,7 @@ struct ChaosCustomer {
         guard !transactions.isEmpty else { return }
         let texts = transactions.map(\.signedTransaction)
         let headers: HTTPHeaders = Bool.random() ? ["Idempotency-Key": UUID().uuidString] : [:]
-        let response = try await chaos.client.insist(
+        let response = try await chaos.client.sendUntilSuccess(
             .post, "/v1/customers/\(name)/transactions", of: chaos.server, key: chaos.server.publicKey,
             headers: headers,
             body: ["signedTransactions": .array(texts.map { .string($0) })])

@@ -57,7 +57,7 @@ actor ChaosServer {
         guard let line = await child.firstLine(), let url = try JSONValue(parsing: line)["listening"]?.stringValue
         else {
             await child.kill()
-            throw CrashFailure("the server did not start: \(child.lastWords)")
+            throw CrashFailure("the server did not start: \(child.errorOutput)")
         }
         return url
     }

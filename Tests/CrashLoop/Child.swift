@@ -7,7 +7,7 @@ final class Child: Sendable {
     private let program: ChildProgram
 
     init(_ arguments: [String], program: String? = nil) throws {
-        guard let path = Bundle.main.executablePath else { throw CrashFailure("this program does not know its path") }
+        guard let path = Bundle.main.executablePath else { throw CrashFailure("the path of this program is unknown") }
         let own = URL(fileURLWithPath: path)
         let file = program.map { own.deletingLastPathComponent().appendingPathComponent($0) } ?? own
         self.program = try ChildProgram(
@@ -15,7 +15,7 @@ final class Child: Sendable {
     }
 
     var isRunning: Bool { program.isRunning }
-    var lastWords: String { program.errors.soFar }
+    var errorOutput: String { program.errors.soFar }
 
     /// Returns the first line of standard output; `nil` when the child ended without one.
     func firstLine() async -> String? { await program.output.firstLine() }

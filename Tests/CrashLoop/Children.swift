@@ -33,7 +33,7 @@ enum ServerChild {
     }
 }
 
-/// Waits on its own thread for the end of standard input, which the driver closes or leaves when it ends.
+/// Waits on its own thread for the end of standard input, which comes when the driver closes it or exits.
 func endOfInput() async {
     await withCheckedContinuation { continuation in
         Thread.detachNewThread {
@@ -70,7 +70,7 @@ struct StoreObserver: Sendable {
         let response = try await network.send(
             HTTPRequest(method: method, url: url + path, headers: headers, body: .bytes(body)))
         let bytes = try await response.body.collect(upTo: 1 << 20)
-        guard response.isSuccess else { throw CrashFailure("\(path) was answered \(response.status)") }
+        guard response.isSuccess else { throw CrashFailure("\(path) got the status \(response.status)") }
         return try WireJSON.decode(type, from: bytes)
     }
 }

@@ -10,7 +10,8 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// Runs one purchase after the other, each with a kill one operation later, until a run ends without a kill.
+/// Runs purchases one after another. Each run is killed one operation later than the one before, until a run ends
+/// without a kill.
 struct CrashDriver {
     private static let catalogue = #"""
         {
@@ -143,7 +144,7 @@ struct CrashDriver {
             }
         }
         withExtendedLifetime(reserved) {}
-        guard await app.ended() == 0 else { throw CrashFailure("\(name): the app failed: \(app.lastWords)") }
+        guard await app.ended() == 0 else { throw CrashFailure("\(name): the app failed: \(app.errorOutput)") }
         // The check must not touch the fuse, so another server on the same ledger does it.
         await server.kill()
         server = try Child(["server"] + serverSettings(name))
@@ -180,7 +181,7 @@ struct CrashDriver {
     func endsByKill(_ app: Child) async throws -> Bool {
         let status = await app.ended()
         guard status == 0 || status == SIGKILL + 128 else {
-            throw CrashFailure("the app ended with \(status): \(app.lastWords)")
+            throw CrashFailure("the app ended with \(status): \(app.errorOutput)")
         }
         return status != 0
     }

@@ -5,8 +5,8 @@ import Primitives
 /// request is lost, and none has an effect twice.
 ///
 ///     CrashLoop all [EVERY]       all of these, at every point or at each EVERY-th.
-///     CrashLoop purchases [EVERY] the app and its server, at their network and statements.
-///     CrashLoop devices [EVERY]   the app with content, at its disk and network; then disks that fail.
+///     CrashLoop purchases [EVERY] the app and its server, at each request and SQL statement.
+///     CrashLoop devices [EVERY]   the app with content, at each disk and network operation; then with failing disks.
 ///     CrashLoop stores [EVERY]    the simulated store alone.
 ///     CrashLoop chaos [KILLS]     souk serve, at any moment, with concurrent requests of customers and the store.
 ///

@@ -12,7 +12,7 @@ import StoreModel
 #endif
 
 /// Kills apps, or lets their disk fail, at every operation of their disk and network while they buy a product and fetch
-/// its content. They have an older version of the content before.
+/// its content. Each app starts with an older version of the content.
 struct DeviceCrash {
     private let driver: CrashDriver
     private let shop: ContentShop
@@ -86,7 +86,7 @@ struct DeviceCrash {
         let app = try Child(settings)
         let line = await app.firstLine()
         guard try await !driver.endsByKill(app), line == "content" else {
-            throw CrashFailure("\(account): the next run printed \(line ?? "nothing"): \(app.lastWords)")
+            throw CrashFailure("\(account): the next run printed \(line ?? "nothing"): \(app.errorOutput)")
         }
         let left = try storedContent(account)
         guard left.content == ContentShop.new, left.names == ["content", "record.json"] else {
@@ -119,7 +119,7 @@ struct DeviceCrash {
     private func outcome(_ account: String, _ settings: [String]) async throws -> [String] {
         let app = try Child(settings)
         let line = await app.firstLine() ?? ""
-        guard await app.ended() == 0 else { throw CrashFailure("\(account): the app failed: \(app.lastWords)") }
+        guard await app.ended() == 0 else { throw CrashFailure("\(account): the app failed: \(app.errorOutput)") }
         return line.split(separator: " ").map(String.init)
     }
 

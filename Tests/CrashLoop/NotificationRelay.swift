@@ -40,14 +40,14 @@ final class NotificationRelay: Sendable {
     /// All notifications from the store.
     var all: [String] { state.withLock { $0.all } }
 
-    /// Ends `pass`.
+    /// Ends `forward`.
     func end() {
         state.withLock { $0.isOver = true }
         changes.send(())
     }
 
     /// Forwards the waiting notifications, three at a time, until `end` was called and none is left.
-    func pass(on server: ChaosServer, _ client: ChaosClient) async throws {
+    func forward(to server: ChaosServer, _ client: ChaosClient) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<3 {
                 group.addTask {
@@ -64,7 +64,7 @@ final class NotificationRelay: Sendable {
     private var isDone: Bool { state.withLock { $0.isOver && $0.waiting.isEmpty } }
 
     static func post(_ payload: String, to server: ChaosServer, _ client: ChaosClient) async throws {
-        _ = try await client.insist(
+        _ = try await client.sendUntilSuccess(
             .post, "/v1/notifications/app-store", of: server, body: ["signedPayload": .string(payload)])
     }
 

@@ -82,12 +82,12 @@ struct StoreCrash {
     private mutating func startAgain() async throws {
         let status = await child.ended()
         guard !wasKilled, status == SIGKILL + 128 else {
-            throw CrashFailure("point \(killAt): the store ended with \(status): \(child.lastWords)")
+            throw CrashFailure("point \(killAt): the store ended with \(status): \(child.errorOutput)")
         }
         wasKilled = true
         child = try Child(["store", "data=\(folder)", "receiver=\(server.url)"])
         guard let line = await child.firstLine() else {
-            throw CrashFailure("point \(killAt): the store did not start again: \(child.lastWords)")
+            throw CrashFailure("point \(killAt): the store did not start again: \(child.errorOutput)")
         }
         url = line
     }
@@ -179,7 +179,7 @@ struct StoreCrash {
             }
             let wasRepeated = wasKilled && answer.status == other
             guard (200..<300).contains(answer.status) || wasRepeated else {
-                throw CrashFailure("point \(killAt): \(path) was answered \(answer.status)")
+                throw CrashFailure("point \(killAt): \(path) got the status \(answer.status)")
             }
             return answer.body
         }
@@ -192,7 +192,7 @@ struct StoreCrash {
             StoreControlWire.Transactions.self, from: try await ask(.get, "/control/v1/accounts/anna/transactions")
         ).transactions
         let known = Set(all.map(\.transactionID))
-        guard known.count == all.count else { throw CrashFailure("point \(killAt): a transaction is there twice") }
+        guard known.count == all.count else { throw CrashFailure("point \(killAt): a transaction is stored twice") }
         for (payment, id) in answers where !known.contains(id) {
             throw CrashFailure("point \(killAt): \(payment) was answered by \(id), which is gone")
         }

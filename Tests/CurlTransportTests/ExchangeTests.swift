@@ -20,7 +20,7 @@ import Testing
         return head.withLock { $0 }
     }
 
-    @Test func `a request carries its own headers, Host, and nothing else`() async throws {
+    @Test func `a request has its own headers and Host, and no others`() async throws {
         let text = try await received { url in
             HTTPRequest(
                 method: .get, url: url + "/a/../%2F?x=%20&y=%ff#fragment",
@@ -33,7 +33,7 @@ import Testing
             lines.dropFirst().filter { !$0.hasPrefix("Host:") } == ["x-ONE: 1", "X-Empty:", "x-one: 2", "Cookie: a=b"])
     }
 
-    @Test func `a body is announced with its length alone, however long it is`() async throws {
+    @Test func `a body of any length adds only Content-Length`() async throws {
         let body = [UInt8](repeating: UInt8(ascii: "b"), count: 2 << 20)
         let text = try await received(
             { url in
@@ -48,7 +48,9 @@ import Testing
     }
 
     @Test(arguments: [("POST", true), ("PUT", true), ("PATCH", true), ("DELETE", false), ("OPTIONS", false)])
-    func `a request without a body has a length only where its method means one`(method: String, hasLength: Bool)
+    func `a request without a body has a Content-Length only if its method expects a body`(
+        method: String, hasLength: Bool
+    )
         async throws
     {
         let text = try await received { HTTPRequest(method: .init(method), url: $0) }
@@ -56,7 +58,7 @@ import Testing
         #expect(text.contains("Content-Length: 0\r\n") == hasLength)
     }
 
-    @Test func `an answer's headers keep spelling, order, repeats and odd bytes`() async throws {
+    @Test func `an answer's headers keep spelling, order, repeats and unusual bytes`() async throws {
         let server = try ScriptedServer { peer in
             _ = peer.receive(until: "\r\n\r\n")
             peer.send("HTTP/1.1 100 Continue\r\nX-Interim: 1\r\n\r\nHTTP/1.1 299 Odd Enough\r\n")
@@ -75,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [301, 302, 307, 401, 404, 500])
-    func `every status is an answer and no redirect is followed`(status: Int) async throws {
+    func `every status is returned as an answer, and no redirect is followed`(status: Int) async throws {
         let calls = Locked(0)
         let handler = AnyHTTPHandler { _ in
             calls.withLock { $0 += 1 }
@@ -138,7 +140,7 @@ import Testing
         await transport.shutdown()
     }
 
-    @Test func `many requests at once are each answered with their own, over few connections`() async throws {
+    @Test func `many concurrent requests each get their own answer, over few connections`() async throws {
         let open = Locked((now: 0, most: 0))
         let handler = AnyHTTPHandler { request in
             .suspended {

@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    @Test func `a request stream that fails fails the exchange with its reason`() async throws {
+    @Test func `an error of the request stream fails the exchange with its reason`() async throws {
         struct Broken: Error {}
         let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 200)) }
         try await withLoopbackServer(handler) { url in

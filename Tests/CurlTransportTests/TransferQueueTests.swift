@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: 1...20)
-    func `no transfer is lost, whatever is added, ended and removed`(seed: UInt64) {
+    func `no transfer is lost when transfers are added, ended and removed`(seed: UInt64) {
         var numbers = SeededNumbers(state: seed)
         let (limit, limitOfOrigin) = (Int.random(in: 1...6, using: &numbers), Int.random(in: 1...4, using: &numbers))
         var queue = TransferQueue<Exchange>(limit: limit, limitOfOrigin: limitOfOrigin)

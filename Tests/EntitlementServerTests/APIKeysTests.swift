@@ -8,7 +8,7 @@ import Testing
 
 /// API keys that are created, listed and revoked while a server runs.
 @Suite struct APIKeysTests {
-    /// The keys of the bench's ledger as another process has them, over the database only.
+    /// Returns the keys of the bench's ledger as another process reads them: it shares only the database.
     private func keys(_ bench: ServerBench) -> APIKeys {
         APIKeys(database: bench.database, clock: bench.clock)
     }
@@ -18,7 +18,7 @@ import Testing
         try await bench.send(.get, method, as: .other("Bearer \(key)")).status
     }
 
-    @Test func `a new key lets in at once, with the rights of its kind`() async throws {
+    @Test func `a new key is accepted at once, with the rights of its kind`() async throws {
         let bench = try await ServerBench()
         let (secret, secretKey) = try await keys(bench).create(.secret, for: ServerBench.app, label: "backend")
         #expect(secret.label == "backend" && secret.kind == .secret && secret.revokedAt == nil)
@@ -40,11 +40,13 @@ import Testing
         #expect(try await status(bench, key: key) == 401)
         #expect(try await status(bench, key: other) == 200)
         bench.clock.advance(by: 60)
-        #expect(try await keys(bench).revoke(entry.id).revokedAt == revoked.revokedAt, "It stays revoked since then.")
+        #expect(
+            try await keys(bench).revoke(entry.id).revokedAt == revoked.revokedAt,
+            "A second revocation keeps the first date.")
         await bench.close()
     }
 
-    @Test func `a clock that goes back does not extend the key cache`() async throws {
+    @Test func `a clock that is set back does not extend the key cache`() async throws {
         let clock = SetClock()
         let bench = try await ServerBench { $0.realClock = clock }
         let (entry, key) = try await keys(bench).create(.public, for: ServerBench.app)
@@ -56,7 +58,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the list names every key and holds none`() async throws {
+    @Test func `the list describes every key and contains no key string`() async throws {
         let bench = try await ServerBench()
         bench.clock.advance(by: 5)
         let (entry, key) = try await keys(bench).create(.secret, for: ServerBench.otherApp, label: "nightly")

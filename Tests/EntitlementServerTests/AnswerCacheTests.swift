@@ -35,7 +35,7 @@ import Testing
 @Suite struct AnswerCacheTests {
     private let key = CustomerKey(ledgerID: LedgerID(app: ServerBench.app, environment: .sandbox), customer: "anna")
 
-    /// The memory for one of the answers below in each shard.
+    /// The memory limit with which each shard stores one answer of these tests.
     private static let oneForEachShard = 64 * (AnswerCache.overhead + 8)
 
     private func answer(_ revision: Int64, at second: Double = 0) -> StoredAnswer {
@@ -60,14 +60,14 @@ import Testing
         #expect(cache.answer(for: key)?.revision == 2)
     }
 
-    @Test func `of two answers with one revision the later one stays`() {
+    @Test func `of two answers with the same revision the later one stays`() {
         let cache = AnswerCache(bytes: Self.oneForEachShard)
         for second in [5.0, 9, 7] { cache.replace(answer(3, at: second), for: key, ticket: cache.ticket(for: key)) }
         #expect(cache.answer(for: key)?.validFrom == Date(timeIntervalSince1970: 9))
     }
 
-    /// Stores the answer of another customer in the same shard, which evicts the first one.
-    private func push(_ cache: AnswerCache) throws {
+    /// Stores answers of other customers until the answer for `key` is evicted.
+    private func evict(_ cache: AnswerCache) throws {
         for number in 0..<1000 {
             let other = CustomerKey(ledgerID: key.ledgerID, customer: CustomerID(unchecked: "other-\(number)"))
             cache.keep(answer(1), for: other, ticket: cache.ticket(for: other))
@@ -79,7 +79,7 @@ import Testing
         let cache = AnswerCache(bytes: Self.oneForEachShard)
         let (writer, reader) = (cache.ticket(for: key), cache.ticket(for: key))
         cache.replace(answer(2), for: key, ticket: cache.ticket(for: key))
-        try push(cache)
+        try evict(cache)
         cache.keep(answer(1), for: key, ticket: reader)
         #expect(cache.answer(for: key) == nil)
         let between = cache.ticket(for: key)
@@ -91,7 +91,7 @@ import Testing
         #expect(cache.answer(for: key)?.revision == 2)
     }
 
-    @Test func `an answer from before an erasure does not replace the one of the customer who came again`() {
+    @Test func `an answer from before an erasure does not replace a later one of the same customer`() {
         for isWriter in [true, false] {
             let cache = AnswerCache(bytes: Self.oneForEachShard)
             let before = cache.ticket(for: key)

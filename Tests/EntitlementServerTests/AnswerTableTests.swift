@@ -17,7 +17,7 @@ import Testing
             validUntil: nil)
     }
 
-    /// Returns a hash whose upper half, which the table uses, is one of a few, so that many collide.
+    /// Returns a hash with one of `count` upper halves. The table uses the upper half, so many hashes collide.
     private func hash(_ number: Int, among count: Int) -> Int { ((number % count) << 32) | (number & 0xffff) }
 
     @Test(arguments: [1, 3, 97, 1 << 20])
@@ -87,8 +87,8 @@ import Testing
         }
     }
 
-    /// The parts have no separators, so a byte that moves from one part to the next is the likely mistake.
-    @Test func `an answer is not taken for another customer's`() {
+    /// A packed answer has no separators between the parts of its key. Some keys here differ only in where a part ends.
+    @Test func `an answer is not returned for another customer`() {
         let names: [(String, BundleID, StoreEnvironment)] = [
             ("ab", "cd", .sandbox), ("abc", "d", .sandbox), ("a", "bcd", .sandbox), ("ab", "cd", .production),
             ("ab", "c", .init(rawValue: "dsandbox")), ("", "abcd", .sandbox), ("ab", "cds", .init(rawValue: "andbox")),
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `an answer is older with a lower revision, or the same and an earlier start`() {
+    @Test func `an answer with a lower revision, or an equal one and an earlier start, is older`() {
         func answer(_ revision: Int64, _ second: Double) -> StoredAnswer {
             StoredAnswer(
                 revision: revision, bytes: [], etag: "", validFrom: Date(timeIntervalSince1970: second), validUntil: nil

@@ -38,7 +38,8 @@ import Testing
         contract["\(endpoint.method) \(endpoint.path)"] ?? .secretKey
     }
 
-    /// Sends a request about a customer to an endpoint, and returns the status and the visible parts of the response.
+    /// Sends a request about a customer to an endpoint, and returns the status and the headers of the response,
+    /// without the request id.
     private static func ask(
         _ endpoint: Endpoint<ServerHandler>, about customer: String = "anna", at bench: ServerBench, key: String?,
         token: String? = nil
@@ -93,7 +94,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a customer token is checked by every endpoint that takes a key, whichever key`() async throws {
+    @Test func `every endpoint that takes a key checks a customer token, with either kind of key`() async throws {
         let bench = try await ServerBench()
         let keys = try #require(bench.keys[ServerBench.app])
         let (own, short) = (try await bench.token(), try await bench.token(lasts: "PT1M"))
@@ -109,7 +110,7 @@ import Testing
             let secret = try await Self.ask(endpoint, about: "somebody", at: bench, key: keys.secretKey, token: own)
             #expect(!Self.refusals.contains(secret.status), "\(endpoint.id)")
         }
-        // Even if no token is required, one restricts the public key.
+        // A token restricts the public key even if the app requires none.
         #expect(try await bench.get("anna", headers: ["Souk-Customer-Token": own]).status == 200)
         let other = try await bench.get("ben", headers: ["Souk-Customer-Token": own])
         #expect(other.status == 403 && other.code == "another_customer")
@@ -150,7 +151,8 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `a customer's token is good for that customer, in its app, until its end`() async throws {
+    @Test(.onSQLite) func `a customer token is valid only for its customer, in its app, until its expiry`() async throws
+    {
         let bench = try await ServerBench(configure: { $0.apps[0].requiresCustomerTokens = true })
         let key = try #require(bench.keys[ServerBench.app]).publicKey
         func token(_ customer: String, _ app: BundleID) async throws -> String {
@@ -185,7 +187,7 @@ import Testing
 }
 
 extension ServerBench {
-    /// Returns all rows of all tables, or those of one app.
+    /// Returns the rows of all tables. With an app, tables with an `app` column are limited to its rows.
     func contents(of app: BundleID? = nil) throws -> [String: [SQLRow]] {
         try database.read { connection in
             var contents: [String: [SQLRow]] = [:]

@@ -13,7 +13,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase that is presented in turn has one claim`() async throws {
+    @Test func `a purchase that several customers present in turn has one claim`() async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .transfer }
         let signed = try bench.purchase("1")
         for round in 0..<20 {
@@ -26,7 +26,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `transfers, and the name with the token, keep their claims`() async throws {
+    @Test func `claims of a transfer and of the token's customer are kept`() async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .transfer }
         let token = CustomerID(unchecked: "anonymous-1").appAccountToken
         let signed = try bench.purchase("1") { $0.appAccountToken = token }
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a customer of a shared purchase that was transferred or erased gets it again`(isErased: Bool) async throws {
+    func `customers of a shared purchase that was transferred or erased get it again`(isErased: Bool) async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .share }
         let token = CustomerID("owner").appAccountToken
         let signed = try bench.purchase("1") { if isErased { $0.appAccountToken = token } }

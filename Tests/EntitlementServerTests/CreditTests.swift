@@ -35,7 +35,7 @@ extension ServerBench {
 
     private func bench() async throws -> ServerBench { try await ServerBench { $0.apps[0].credits = Self.table } }
 
-    @Test func `consumables fill a credit and items empty it`() async throws {
+    @Test func `consumables add to a credit, and redemptions spend it`() async throws {
         let bench = try await bench()
         #expect(try await bench.credit().json["balance"]?.intValue == 0)
         _ = try await bench.post([bench.coins("1"), bench.coins("2", quantity: 2)])
@@ -48,7 +48,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `an item that was redeemed costs nothing more, in one request or two`() async throws {
+    @Test func `an item is paid once, also when one request redeems it twice`() async throws {
         let bench = try await bench()
         _ = try await bench.post(bench.coins("1"))
         let twice = try await bench.redeem([("cat", "filter"), ("cat", "filter")])
@@ -58,7 +58,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a redemption that the credit does not cover is not done in part`() async throws {
+    @Test func `a redemption that the credit does not cover changes nothing`() async throws {
         let bench = try await bench()
         _ = try await bench.post(bench.coins("1"))
         let reply = try await bench.redeem([("a", "frame"), ("b", "frame")])
@@ -94,7 +94,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a repeated request is answered as the first time`() async throws {
+    @Test func `a repeated redemption gets the first answer`() async throws {
         let bench = try await bench()
         _ = try await bench.post(bench.coins("1"))
         let first = try await bench.redeem([("a", "filter")], headers: ["Idempotency-Key": "k"])
@@ -105,7 +105,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `an invalid redemption is refused by its field`() async throws {
+    @Test func `an invalid redemption is refused with the name of its field`() async throws {
         let bench = try await bench()
         #expect(try await bench.credit("gems").code == "unknown_credit")
         #expect(try await bench.redeem([]).field == "items")
@@ -228,7 +228,7 @@ extension ServerBench {
         (#"{"feature":"pro","lasts":"P1M","until":"2100-01-01T00:00:00Z"}"#, "until"),
         (#"{"feature":"pro","lasts":"soon"}"#, "lasts"), (#"{}"#, "feature"),
     ])
-    func `an invalid promotion is refused by its field`(body: String, field: String) async throws {
+    func `an invalid promotion is refused with the name of its field`(body: String, field: String) async throws {
         let bench = try await ServerBench()
         let reply = try await bench.send(
             .post, "/v1/promotions", as: .secret, body: .bytes(Array(body.utf8)))

@@ -61,7 +61,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a purchase bound to an alias is its customer's, before and after`() async throws {
+    @Test func `a purchase bound to an alias belongs to its customer, before and after the merge`() async throws {
         let bench = try await ServerBench()
         let anonymous: CustomerID = "anonymous-1"
         let bound = try bench.purchase("1") { $0.appAccountToken = anonymous.appAccountToken }
@@ -75,7 +75,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a purchase that waits for an unknown alias moves with it`() async throws {
+    @Test func `a purchase that waits for an unknown alias moves to the customer of the alias`() async throws {
         let bench = try await ServerBench()
         let anonymous: CustomerID = "anonymous-1"
         let bound = try bench.purchase("1") { $0.appAccountToken = anonymous.appAccountToken }
@@ -100,7 +100,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `aliases of an alias follow it`() async throws {
+    @Test func `the aliases of an alias move with it`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"), for: "anonymous-1")
         _ = try await bench.alias("anonymous-1", to: "anonymous-2")
@@ -190,7 +190,7 @@ extension ServerBench {
 }
 
 @Suite struct TransferTests {
-    @Test func `a transferred purchase stays, independent of its token and later claims`() async throws {
+    @Test func `a transferred purchase stays with its new customer, despite its token and later claims`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         _ = try await bench.post(signed, for: "anna")
@@ -294,7 +294,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `pages lead through all customers once`() async throws {
+    @Test func `the pages contain each customer once`() async throws {
         let bench = try await ServerBench()
         let names = (0..<23).map { "customer-\($0)" } + ["é", "\u{10FFFF}", "日本"]
         for name in names {

@@ -8,7 +8,7 @@ import Testing
 @testable import EntitlementServer
 
 @Suite(.onBothEngines) struct CustomerTests {
-    @Test func `a customer never seen has an empty answer, at once`() async throws {
+    @Test func `an unknown customer gets an empty answer`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.get("nobody")
         #expect(reply.status == 200 && reply.wasReady)
@@ -58,7 +58,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(arguments: [0, 1 << 20]) func `a feature is active until its expiry, exclusive`(memory: Int)
+    @Test(arguments: [0, 1 << 20]) func `a feature is inactive from its expiry on`(memory: Int)
         async throws
     {
         let bench = try await ServerBench { $0.answerMemory = memory }
@@ -78,7 +78,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `grace is computed when its time comes, from what the store stated before`() async throws {
+    @Test func `the grace period begins in time, by an earlier renewal info`() async throws {
         let bench = try await ServerBench()
         let start = bench.clock.now()
         _ = try await bench.post(
@@ -98,7 +98,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an answer from a time to come is not given`() async throws {
+    @Test func `a stored answer from a later time is recomputed`() async throws {
         let folder = try ServerBench.Folder()
         let later = try await ServerBench(folder: folder)
         let signed = try later.period()
@@ -106,7 +106,7 @@ import Testing
         #expect(try await later.post(signed).active() == [])
         let key = try #require(later.keys[ServerBench.app]).publicKey
         await later.close()
-        // The same ledger under a clock that is back before the expiry, as a simulator started anew has it.
+        // The clock of this server is before the expiry, as after a restart of a simulator.
         let earlier = try await ServerBench(folder: folder)
         let reply = try await earlier.send(.get, "/v1/customers/anna", as: .other("Bearer \(key)"))
         #expect(try reply.active() == ["pro"])
@@ -139,7 +139,7 @@ import Testing
     @Test func `reads during writes never go back in time`() async throws {
         let bench = try await ServerBench {
             $0.answerMemory = 1
-            // The number of reads depends on the machine, and the virtual time does not refill a limit.
+            // The number of reads depends on the machine, and virtual time does not refill a rate limit.
             $0.apps[0].customerRateLimit = nil
         }
         let signed = try (1...40).map { try bench.purchase("\($0)") }

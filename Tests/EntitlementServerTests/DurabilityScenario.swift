@@ -7,8 +7,8 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Requests that each change the ledger, and the visible state after each of them. Time does not pass, so a ledger with
-/// the first k of them is equal to the byte in every run.
+/// Requests that each change the ledger, and the visible state after each of them. Time does not pass, so in every run
+/// a ledger has the same bytes after the first k requests.
 struct DurabilityScenario: Sendable {
     struct Step: Sendable {
         let path: String
@@ -19,8 +19,8 @@ struct DurabilityScenario: Sendable {
     /// A ledger with keys and without customers.
     let template: ServerBench.Folder
     let steps: [Step]
-    /// The visible state after the first k steps.
-    private(set) var sights: [[String]] = []
+    /// The visible states; the one at index k follows the first k steps.
+    private(set) var visibleStates: [[String]] = []
     private let secretKey: String
 
     init() async throws {
@@ -31,13 +31,13 @@ struct DurabilityScenario: Sendable {
         await bench.close()
 
         let reference = try await open(try ServerBench.Folder(copyOf: template.url))
-        sights.append(try await look(at: reference))
+        visibleStates.append(try await look(at: reference))
         for step in steps {
             #expect(try await take(step, at: reference) == .done)
-            sights.append(try await look(at: reference))
+            visibleStates.append(try await look(at: reference))
         }
         await reference.close()
-        #expect(Set(sights).count == sights.count, "Each step is to be seen.")
+        #expect(Set(visibleStates).count == visibleStates.count, "Two steps leave the same visible state.")
     }
 
     private static func steps(signedBy bench: ServerBench) throws -> [Step] {
@@ -86,38 +86,39 @@ struct DurabilityScenario: Sendable {
         }
     }
 
-    /// Returns all answers about the customers.
+    /// Returns the visible state: all answers about the customers.
     func look(at bench: ServerBench) async throws -> [String] {
-        var sight: [String] = []
+        var visibleState: [String] = []
         for customer in ["anna", "ben", "carl"] {
             for path in ["", "/facts"] {
                 let reply = try await bench.send(
                     .get, "/v1/customers/\(customer)\(path)", as: .other("Bearer \(secretKey)"))
                 #expect(reply.status == 200)
-                sight.append(String(decoding: reply.bytes, as: UTF8.self))
+                visibleState.append(String(decoding: reply.bytes, as: UTF8.self))
             }
         }
-        return sight
+        return visibleState
     }
 
-    /// Returns the number of steps in a ledger. Throws if it is damaged or between two steps.
-    func stepsKnown(in folder: ServerBench.Folder) async throws -> Int {
+    /// Returns the number of steps that a ledger contains. Throws if the ledger is damaged, or contains a part of a
+    /// step.
+    func stepCount(in folder: ServerBench.Folder) async throws -> Int {
         let disk = try FaultyDisk(folder.url)
         defer { disk.detach() }
         let bench = try await open(folder)
         let check: String? = try bench.database.read { try $0.first("PRAGMA integrity_check", [])?[0] }
         let differences = try bench.replay().differences
-        let sight = try await look(at: bench)
+        let visibleState = try await look(at: bench)
         await bench.close()
-        guard differences.isEmpty else { throw InBetween(reason: "\(differences)") }
-        guard check == "ok" else { throw InBetween(reason: "damaged: \(check ?? "")") }
-        guard let known = sights.firstIndex(of: sight) else {
-            throw InBetween(reason: "neither old nor new: \(sight.map { $0.prefix(400) })")
+        guard differences.isEmpty else { throw UnexpectedState(reason: "\(differences)") }
+        guard check == "ok" else { throw UnexpectedState(reason: "damaged: \(check ?? "")") }
+        guard let known = visibleStates.firstIndex(of: visibleState) else {
+            throw UnexpectedState(reason: "neither old nor new: \(visibleState.map { $0.prefix(400) })")
         }
         return known
     }
 
-    struct InBetween: Error {
+    struct UnexpectedState: Error {
         let reason: String
     }
 }

@@ -6,15 +6,15 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Power cuts and failures of the disk. A kill proves little, because the system keeps written data. Here the disk
-/// loses unsynced data, or fails, at every operation of a scenario in turn. The ledger must then be in the state before
-/// or after a request, with everything that was acknowledged.
+/// Power cuts and failures of the disk. Killing the process proves little, because the operating system keeps written
+/// data. Here the disk loses unsynced data, or fails, at every operation of a scenario in turn. The ledger must then be
+/// in the state before or after a request, with everything that was acknowledged.
 @Suite struct DurabilityTests {
     private static let scenario = Task { try await DurabilityScenario() }
-    /// The interval of tried operations: all with `SOUK_DISK_EVERY=1`, as in `make chaos`.
+    /// The tests try every n-th disk operation. `make chaos` sets `SOUK_DISK_EVERY=1`, which tries all of them.
     private static let every = Int64(ProcessInfo.processInfo.environment["SOUK_DISK_EVERY"] ?? "") ?? 7
 
-    /// The state after a power cut.
+    /// The state after a power cut, with two choices of lost data.
     private struct Snapshot: Sendable {
         let operation: Int64
         let acknowledged: Int
@@ -23,7 +23,7 @@ import Testing
 
     /// With rare checkpoints, and with one after each write.
     @Test(.onSQLite, arguments: [12_000, 8])
-    func `after a power cut everything acknowledged is there, and no request is done in part`(
+    func `after a power cut each acknowledged request is stored, and no request is stored in part`(
         foldedPages: Int
     ) async throws {
         let scenario = try await Self.scenario.value
@@ -47,7 +47,7 @@ import Testing
         }
         await bench.close()
         let final = try disk.afterPowerCut()
-        #expect(try await scenario.stepsKnown(in: final) == scenario.steps.count)
+        #expect(try await scenario.stepCount(in: final) == scenario.steps.count)
         disk.detach()
 
         var known: [[UInt8]: Int] = [:]
@@ -58,7 +58,7 @@ import Testing
                 if let before = known[digest] {
                     count = before
                 } else {
-                    count = try await scenario.stepsKnown(in: folder)
+                    count = try await scenario.stepCount(in: folder)
                     known[digest] = count
                 }
                 #expect(
@@ -74,10 +74,13 @@ import Testing
         let scenario = try await Self.scenario.value
         var operation: Int64 = 1
         while try await fail(at: operation, forEver: forEver, scenario) { operation += Self.every }
-        #expect(operation > Int64(scenario.steps.count) * 2, "Each step writes and syncs.")
+        #expect(
+            operation > Int64(scenario.steps.count) * 2,
+            "The scenario has too few operations: each step writes and syncs.")
     }
 
-    /// Returns whether the scenario has that many operations.
+    /// Runs the scenario with a failing disk operation, and checks the ledger. Returns `false` if the scenario has
+    /// fewer operations.
     private func fail(at operation: Int64, forEver: Bool, _ scenario: DurabilityScenario) async throws -> Bool {
         let folder = try ServerBench.Folder(copyOf: scenario.template.url)
         let disk = try FaultyDisk(folder.url)
@@ -87,7 +90,7 @@ import Testing
         for step in scenario.steps {
             var outcome = try await scenario.take(step, at: bench)
             if outcome == .later {
-                #expect(try await scenario.look(at: bench) == scenario.sights[acknowledged])
+                #expect(try await scenario.look(at: bench) == scenario.visibleStates[acknowledged])
                 outcome = try await scenario.take(step, at: bench)
                 if forEver {
                     #expect(outcome == .later)
@@ -103,7 +106,7 @@ import Testing
         if !forEver { leftovers.append(try ServerBench.Folder(copyOf: folder.url)) }
         disk.detach()
         for folder in leftovers {
-            let known = try await scenario.stepsKnown(in: folder)
+            let known = try await scenario.stepCount(in: folder)
             #expect(
                 known == acknowledged || known == acknowledged + 1,
                 "\(known) of \(acknowledged) acknowledged steps, failing at operation \(operation)")
@@ -145,7 +148,7 @@ import Testing
         }
     }
 
-    @Test func `a database that does not sync loses what it acknowledged`() async throws {
+    @Test func `a database that does not sync loses acknowledged writes`() async throws {
         let whole = try ServerBench.Folder()
         let disk = try FaultyDisk(whole.url)
         let database = try SQLiteDatabase.temporary(in: whole.url.path)

@@ -133,7 +133,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a purchase that belongs to a customer by its token stays with the pseudonym`() async throws {
+    @Test func `a purchase that is bound to an erased customer stays with the pseudonym`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
         _ = try await bench.post(bench.purchase("1") { $0.appAccountToken = token }, for: "ben")
@@ -145,7 +145,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a request without a valid fact registers no customer`() async throws {
+    @Test func `a request whose facts are all invalid registers no customer`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.post(["x", "y"], for: "junk")
         #expect(reply.status == 200 && reply.acknowledged == [])

@@ -17,7 +17,7 @@ import Testing
         try await bench.send(.get, "/v1/customers/\(customer)/export", as: .secret).json
     }
 
-    /// Returns the whole content of the database file as text.
+    /// Returns the rows of all tables but `fact` as text.
     private func everything(_ bench: ServerBench) throws -> String {
         try bench.database.read { connection in
             let tables = try connection.query("SELECT name FROM sqlite_schema WHERE type = 'table'").map {
@@ -150,7 +150,7 @@ import Testing
         let stored = try bench.database.read { connection in
             try connection.query("SELECT source_bytes FROM fact").map { try $0["source_bytes"] as [UInt8] }
         }
-        // The header has no personal data and is stored apart.
+        // The header contains no personal data and is stored in another table.
         let personal = Array(signed.utf8.drop { $0 != UInt8(ascii: ".") })
         #expect(
             stored.allSatisfy { bytes in !bytes.starts(with: personal.prefix(40)) && bytes.count >= personal.count })
@@ -214,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: TransferMode.allCases)
-    func `the presenter of an erased purchase gets it`(mode: TransferMode) async throws {
+    func `a customer that presents an erased purchase gets it`(mode: TransferMode) async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = mode }
         let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         _ = try await bench.post(signed)
@@ -229,7 +229,8 @@ import Testing
         await bench.close()
     }
 
-    /// A renewal, the same period signed again, and a notification, presented by the new customer or in a notification.
+    /// The later facts are the same period signed again, a renewal from the store, and a renewal that the new customer
+    /// presents.
     @Test(arguments: TransferMode.allCases)
     func `the presenter of an erased purchase keeps it after later facts`(
         mode: TransferMode
@@ -278,7 +279,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `erasing the token's customer keeps the holders by their claims`() async throws {
+    @Test func `erasing the customer of a token keeps the purchase with the customers that claimed it`() async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .share }
         let signed = try bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         #expect(try await bench.post(signed, for: "ben").active() == ["pro"])
@@ -325,7 +326,7 @@ import Testing
 }
 
 extension ServerBench {
-    /// Appends a fact of the store without a claim.
+    /// Appends a fact that comes from the store, without a claim of a customer.
     func append(_ signed: String) async throws {
         let segments = signed.split(separator: ".")
         let bytes = try #require(Base64.decodeURL(String(segments[1])))

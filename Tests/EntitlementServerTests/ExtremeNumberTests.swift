@@ -7,13 +7,13 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Edited database rows end a request with an error, and never the process.
+/// Extreme numbers in edited database rows can fail a request, but never end the process.
 @Suite struct ExtremeNumberTests {
     private func change(_ sql: String, _ number: Int64, in bench: ServerBench) async throws {
         try await bench.database.write { _ = try $0.execute(sql, [.integer(number)]) }
     }
 
-    @Test func `instants beyond what 64 bits hold are clamped`() {
+    @Test func `instants outside the range of 64 bits are clamped`() {
         for number in [Int64(0), 1, -1, 1_700_000_000_123] {
             #expect(Date(milliseconds: number).milliseconds == number)
         }
@@ -25,7 +25,7 @@ import Testing
         #expect(Date(timeIntervalSince1970: 1e300).wholeMillisecond.milliseconds == .max)
     }
 
-    @Test func `the last revision of a customer is an error`() async throws {
+    @Test func `a change after the highest possible revision is an error`() async throws {
         let bench = try await ServerBench { $0.answerMemory = 0 }
         _ = try await bench.post(bench.purchase("1"))
         try await change("UPDATE customer SET revision = ?1", .max, in: bench)

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// The values that are precomputed before a transaction.
+/// The values that are computed before a database transaction.
 @Suite struct FirstPurchasesTests {
     private let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
     private let rules = ActiveRules.Entry(
@@ -22,24 +22,24 @@ import Testing
             content: .transaction(said), environment: .sandbox, source: Array("a.\(id).c".utf8), index: 0)
     }
 
-    @Test func `an answer is precomputed for one customer, its facts and its validity`() {
+    @Test func `a precomputed answer is used only for its customer, its facts and its validity`() {
         let facts = [fact("1"), fact("2")]
         let precomputed = FirstPurchases(of: "anna", facts, in: ledgerID, by: rules, at: now)
         let contents = facts.map(\.content)
-        func isForeseen(
+        func isUsed(
             _ customer: CustomerID, _ facts: [PresentedFact.Content], _ seconds: Double, epoch: Int64? = 1
         ) -> Bool {
             precomputed.answer(of: customer, with: facts, in: epoch, at: now.addingTimeInterval(seconds)) != nil
         }
-        #expect(!isForeseen("anna", contents, 0, epoch: 2), "Other rules are active.")
-        #expect(isForeseen("anna", contents, 0))
-        #expect(isForeseen("anna", contents.reversed(), 59))
-        #expect(!isForeseen("anna", contents, 60), "The period is over.")
-        #expect(!isForeseen("anna", contents, -1), "The clock went back.")
-        #expect(!isForeseen("ben", contents, 0))
-        #expect(!isForeseen("anna", [contents[0]], 0))
-        #expect(!isForeseen("anna", contents + [fact("3").content], 0))
-        #expect(!isForeseen("anna", [contents[0], fact("3").content], 0))
+        #expect(!isUsed("anna", contents, 0, epoch: 2), "Other rules are active.")
+        #expect(isUsed("anna", contents, 0))
+        #expect(isUsed("anna", contents.reversed(), 59))
+        #expect(!isUsed("anna", contents, 60), "The period is over.")
+        #expect(!isUsed("anna", contents, -1), "The clock went back.")
+        #expect(!isUsed("ben", contents, 0))
+        #expect(!isUsed("anna", [contents[0]], 0))
+        #expect(!isUsed("anna", contents + [fact("3").content], 0))
+        #expect(!isUsed("anna", [contents[0], fact("3").content], 0))
     }
 
     @Test func `a customer with earlier facts gets an answer with all of them`() async throws {

@@ -55,7 +55,7 @@ import Testing
         (#"{"feature":"pro","reason":"x","until":"9999-12-31T23:59:59-23:59"}"#, "until"),
         (#"{"feature":"pro","reason":"x","until":"2026-01-01T00:00:00Z"}"#, "until"),
     ])
-    func `a grant of the wrong shape is refused by its field`(body: String, field: String) async throws {
+    func `a malformed grant is refused with the name of its field`(body: String, field: String) async throws {
         let bench = try await ServerBench()
         let reply = try await bench.send(.post, "/v1/customers/anna/grants", as: .secret, body: .text(body))
         #expect(reply.status == 400 && reply.field == field)
@@ -158,7 +158,7 @@ import Testing
         let database = try #require(gate.database)
         database.shut()
         async let first = bench.grant(headers: key)
-        await database.somebodyWaits()
+        await database.waitForWrite()
         async let second = bench.grant(headers: key)
         async let third = bench.grant(headers: key)
         await bench.realClock.waiters(atLeast: 2)
@@ -170,7 +170,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a ledger that is locked by another program is unavailable, with a key as without`() async throws {
+    @Test func `a ledger that another program has locked is unavailable, with and without a key`() async throws {
         let gate = GateBox()
         let bench = try await ServerBench(wrapping: gate.wrap)
         gate.database?.fail(with: SQLError(.busy, "The database is locked."))
@@ -189,7 +189,7 @@ import Testing
         let database = try #require(gate.database)
         database.shut()
         async let first = bench.grant(headers: key)
-        await database.somebodyWaits()
+        await database.waitForWrite()
         async let waiting = bench.grant(headers: key)
         await bench.realClock.waiters(atLeast: 1)
         bench.realClock.advance(by: 5)

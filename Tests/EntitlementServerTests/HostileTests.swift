@@ -21,7 +21,7 @@ import Testing
         word.utf8.map { byte in "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 
-    /// Strings that no answer and no report may contain.
+    /// Returns keys, SQL and a path: strings that no answer and no reported failure may contain.
     private static func secrets(of bench: ServerBench) throws -> [String] {
         let keys = bench.keys.values.flatMap { [$0.publicKey, $0.secretKey] }
         return keys + ["SELECT 1", "INSERT INTO", "sqlite", bench.folder.url.path]
@@ -133,8 +133,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `bodies that are too large, too deep or no JSON are refused by every endpoint`() async throws
-    {
+    @Test(.onSQLite) func `every endpoint refuses a body that is too large, too deep or not JSON`() async throws {
         let bench = try await ServerBench(configure: { $0.maximumBody = 64 << 10 })
         let before = try bench.contents()
         let secrets = try Self.secrets(of: bench)

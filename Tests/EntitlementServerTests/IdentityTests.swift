@@ -7,8 +7,8 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Names in two Unicode forms, and bytes that are not UTF-8, at every route of the router, so that new routes are
-/// tested too.
+/// Sends names in two Unicode forms, and bytes that are not UTF-8, to every route. The routes come from the router, so
+/// new ones are tested too.
 @Suite struct IdentityTests {
     static let secret = "0123456789abcdef0123456789abcdef"
 
@@ -24,20 +24,19 @@ import Testing
         }
     }
 
-    static func ofCustomer(_ bench: ServerBench) -> [Endpoint<ServerHandler>] {
+    static func customerEndpoints(_ bench: ServerBench) -> [Endpoint<ServerHandler>] {
         bench.service.endpoints.filter { $0.path.contains("{customer}") }
     }
 
     static func escaped(_ text: String) -> String { PercentEncoding.encode(text) }
 
-    /// Returns a path of an endpoint about `customer`. Other parameters name nothing that exists, except types of
-    /// credit.
+    /// Returns the path of an endpoint about `customer`. The type of credit exists; other parameters are unknown ids.
     static func path(_ endpoint: Endpoint<ServerHandler>, about customer: String) -> String {
         endpoint.path.replacingOccurrences(of: "{customer}", with: escaped(customer))
             .replacingOccurrences(of: "{type}", with: "coins").replacing(/\{[a-z]+\}/, with: "other")
     }
 
-    /// Returns a body that an endpoint accepts. `number` makes it unique.
+    /// Returns a body that an endpoint accepts. `number` makes the values unique.
     static func body(_ endpoint: Endpoint<ServerHandler>, _ number: Int, _ bench: ServerBench) throws -> HTTPBody {
         guard endpoint.method != .get, endpoint.method != .delete else { return .empty }
         let json: JSONValue =
@@ -59,7 +58,7 @@ import Testing
         let bench = try await Self.bench()
         let code: JSONValue = ["code": "SPRING-SALE", "feature": "sale"]
         #expect(try await bench.send(.post, "/v1/promotions", as: .secret, body: .json(code)).status == 201)
-        let endpoints = Self.ofCustomer(bench)
+        let endpoints = Self.customerEndpoints(bench)
         #expect(endpoints.count > 10)
         for (index, pair) in UnicodeForms.pairs.enumerated() {
             let (owner, other, stranger) = ("\(index) \(pair.composed)", "\(index) \(pair.other)", "\(index) stranger")
@@ -87,10 +86,10 @@ import Testing
         await bench.close()
     }
 
-    /// Returns everything that can be read about a customer.
+    /// Returns the answers of all GET endpoints about a customer.
     static func all(about customer: String, _ bench: ServerBench) async throws -> String {
         var all: [String] = []
-        for endpoint in ofCustomer(bench) where endpoint.method == .get {
+        for endpoint in customerEndpoints(bench) where endpoint.method == .get {
             let reply = try await bench.send(.get, path(endpoint, about: customer), as: .secret)
             #expect(reply.status == 200)
             all.append(String(decoding: reply.bytes, as: UTF8.self))
@@ -100,7 +99,7 @@ import Testing
 
     @Test func `a token is valid for the bytes of one name, on every route`() async throws {
         let bench = try await Self.bench(requiringTokens: true)
-        let guarded = Self.ofCustomer(bench).filter { endpoint in
+        let guarded = Self.customerEndpoints(bench).filter { endpoint in
             if case .authorized(.secretKey, _, _) = endpoint.handler { return false }
             return true
         }
@@ -177,7 +176,7 @@ import Testing
         await bench.close()
     }
 
-    // MARK: - Bytes that are no text
+    // MARK: - Bytes that are not UTF-8
 
     @Test(.onSQLite) func `an escape that is not UTF-8 is refused, in every parameter of every route`() async throws {
         let bench = try await Self.bench()

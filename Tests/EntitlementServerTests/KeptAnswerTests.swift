@@ -8,7 +8,7 @@ import Testing
 @testable import EntitlementServer
 @testable import SQLStorage
 
-/// Answers that are stored for repetitions: their size, their owner and their integrity.
+/// Answers that are stored for repeated requests: their size, their owner and their integrity.
 @Suite(.onBothEngines) struct KeptAnswerTests {
     private func size(of folder: ServerBench.Folder) throws -> Int {
         try FileManager.default.contentsOfDirectory(atPath: folder.url.path).reduce(0) { size, name in
@@ -41,7 +41,7 @@ import Testing
         #expect(try size(of: folder) < 2 << 20)
     }
 
-    /// The answer has the order of the presented data.
+    /// An answer lists the facts in the order of the request, so reversed facts have another answer.
     @Test func `stored answers of a customer are limited, under all of its names`()
         async throws
     {
@@ -63,13 +63,16 @@ import Testing
             #expect(refused.headers["Retry-After"] == "3600")
         }
         #expect(try await bench.post(facts, headers: ["Idempotency-Key": "first"]).bytes == first.bytes)
-        #expect(try await bench.post(facts.reversed()).status == 200, "Without a key nothing is kept.")
+        #expect(
+            try await bench.post(facts.reversed()).status == 200, "Without an idempotency key, no answer is stored.")
         #expect(try await bench.post(facts, for: "ben", headers: ["Idempotency-Key": "next"]).status == 200)
-        #expect(try await bench.grant(headers: ["Idempotency-Key": "next"]).status == 201, "A secret key is the app's.")
+        #expect(
+            try await bench.grant(headers: ["Idempotency-Key": "next"]).status == 201,
+            "The limit does not apply to a secret key.")
         await bench.close()
     }
 
-    @Test(.onSQLite) func `validating one receipt with new keys stores the answer once, and each key's own time`()
+    @Test(.onSQLite) func `validating one receipt with new keys stores the answer once, and one time for each key`()
         async throws
     {
         let folder = try ServerBench.Folder()
@@ -120,7 +123,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `customers keep answers of their own, and erasing one leaves the others'`() async throws {
+    @Test func `each customer has separate stored answers, and an erasure deletes only one customer's`() async throws {
         let bench = try await ServerBench()
         for name in ["anna", "ben"] {
             _ = try await bench.post("no signature", for: name, headers: ["Idempotency-Key": name])
@@ -147,7 +150,7 @@ import Testing
         }
         #expect(shown == ["anna": "anna", "ben": "unclaimed"])
         #expect(try bench.count("idempotency_key") == 2)
-        // The answers to a token are erased with its customer, whichever customer they are about.
+        // An erasure deletes the answers to requests with the customer's token, whichever customer they are about.
         #expect(try await bench.send(.get, "/v1/customers/ben", as: .secret).status == 200)
         _ = try await bench.grant(to: "ben")
         #expect(try await bench.send(.delete, "/v1/customers/ben", as: .secret).status == 200)
@@ -184,7 +187,7 @@ import Testing
         WHERE idempotency_key.key LIKE '%:k'
         """,
     ])
-    func `a key with another status, type or answer than it got is an error`(change: String) async throws {
+    func `a key whose stored status, type or answer was changed is an error`(change: String) async throws {
         let bench = try await ServerBench()
         let key: HTTPHeaders = ["Idempotency-Key": "k"]
         let first = try await bench.grant(headers: key)
@@ -250,7 +253,7 @@ import Testing
             let reply = try await bench.get()
             #expect(reply.status == 200 && reply.bytes == first.bytes && reply.headers["ETag"] == first.headers["ETag"])
         }
-        #expect(try bench.count("event") == 1, "Nothing changed that somebody should hear of.")
+        #expect(try bench.count("event") == 1, "A recomputed answer without a change is no event.")
         await bench.close()
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// The information that answers and their timing give to a sender that guesses keys.
+/// A client that guesses keys learns nothing from the answers and their timing.
 @Suite struct KeyComparisonTests {
     /// Returns invalid keys, some of them similar to a valid one.
     private func wrongKeys(near key: String) -> [String] {
@@ -55,13 +55,13 @@ import Testing
         let recorder = try #require(box.database)
         let key = try #require(bench.keys[ServerBench.app]).secretKey
         for tried in wrongKeys(near: key).filter({ $0.utf8.count <= 512 }) + [key] {
-            recorder.forget()
+            recorder.reset()
             let reply = try await bench.send(.get, "/v1/customers/nobody/facts", as: .other("Bearer \(tried)"))
             #expect(reply.status == (tried == key ? 200 : 401))
             let search = try #require(recorder.statements.first)
             #expect(search.sql.contains("WHERE digest = ?1"))
-            // Keys that differ in one character have digests that differ in half of their bits: the comparison reveals
-            // nothing.
+            // The digests of two similar keys differ in about half of their bits, so the time of their comparison
+            // reveals nothing about a key.
             #expect(search.values == [.blob(SHA256.hash(tried.utf8))])
             #expect(tried == key || recorder.statements.count == 1)
         }

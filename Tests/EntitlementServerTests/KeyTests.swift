@@ -34,7 +34,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a secret key may do what a public one may`() async throws {
+    @Test func `a secret key has the rights of a public key`() async throws {
         let bench = try await ServerBench()
         #expect(try await bench.send(.get, "/v1/customers/anna", as: .secret).status == 200)
         let lower = "bearer \(try #require(bench.keys[ServerBench.app]).publicKey)"
@@ -153,7 +153,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a customer may be a UUID, and one never seen has nothing`() async throws {
+    @Test func `a customer may be a UUID, and an unknown one has no features`() async throws {
         let bench = try await ServerBench()
         let id = UUID()
         _ = try await bench.post(bench.purchase("1"), for: id.uuidString.lowercased())
@@ -163,7 +163,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a request of the wrong shape is refused by its field`() async throws {
+    @Test func `a malformed request is refused with the name of its field`() async throws {
         let bench = try await ServerBench()
         let refused: [(JSONValue, String)] = [
             ([:], "customerId"), (["customerId": ["type": "merchant-str"]], "customerId/value"),

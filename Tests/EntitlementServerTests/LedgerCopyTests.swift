@@ -22,7 +22,7 @@ struct LedgerCopyTests {
     }
 
     /// Creates a ledger with rows of every kind.
-    private static func furnished(_ folder: ServerBench.Folder) async throws -> ServerBench {
+    private static func populated(_ folder: ServerBench.Folder) async throws -> ServerBench {
         let bench = try await ServerBench(folder: folder)
         _ = try await bench.post(bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken })
         _ = try await bench.post(bench.purchase("2"), for: "ben")
@@ -35,9 +35,9 @@ struct LedgerCopyTests {
         return bench
     }
 
-    @Test func `a moved ledger continues where it was`() async throws {
+    @Test func `a moved ledger continues with the same answers, keys and event numbers`() async throws {
         let folder = try ServerBench.Folder()
-        let bench = try await Self.furnished(folder)
+        let bench = try await Self.populated(folder)
         let answers = try await bench.get("ben").json
         let lastEvent = try bench.service.ledger.span(of: LedgerID(app: ServerBench.app, environment: .sandbox)).last
         let database = try await Self.opened(folder)
@@ -74,7 +74,7 @@ struct LedgerCopyTests {
     @Test func `an interrupted copy continues, and includes later changes`() async throws {
         struct Interruption: Error {}
         let folder = try ServerBench.Folder()
-        let bench = try await Self.furnished(folder)
+        let bench = try await Self.populated(folder)
         let database = try await Self.opened(folder)
         let writes = Locked(0)
         let failing = Self.copy(
@@ -105,7 +105,7 @@ struct LedgerCopyTests {
         await database.close()
     }
 
-    @Test func `a database with a ledger of its own is not copied over`() async throws {
+    @Test func `a database that contains a ledger is not overwritten`() async throws {
         let folder = try ServerBench.Folder()
         let bench = try await ServerBench(folder: folder)
         let other = try await ServerBench.$engine.withValue(.postgreSQL) { try await ServerBench(folder: folder) }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// The locks of concurrent transactions. These tests run transactions one at a time, and check the statements and the
+/// The locks of database transactions. These tests run the transactions one at a time, and check the statements and the
 /// rows.
 @Suite struct LockTests {
     private func lockingBench() async throws -> (bench: ServerBench, recorder: RecordingDatabase) {
@@ -28,10 +28,10 @@ import Testing
 
     private static func isLock(_ sql: String) -> Bool { sql.hasSuffix("FOR UPDATE") || sql.contains("WHERE false") }
 
-    @Test func `rows are locked before they are read, and in one order`() async throws {
+    @Test func `rows are locked before they are read, and always in the same order`() async throws {
         let (bench, recorder) = try await lockingBench()
         let (anna, ben) = (CustomerID("anna").appAccountToken, CustomerID("ben").appAccountToken)
-        recorder.forget()
+        recorder.reset()
         let signed = try ["3", "1", "2"].map { id in
             try bench.purchase(id) { if id == "3" { $0.appAccountToken = ben } }
         }
@@ -52,7 +52,7 @@ import Testing
         _ = try await bench.post(bench.purchase("1"), for: "ben")
         _ = try await bench.post(bench.purchase("2"), for: "ben")
         let signed = try bench.purchase("3") { $0.appAccountToken = CustomerID("anna").appAccountToken }
-        recorder.forget()
+        recorder.reset()
         #expect(try await bench.post(signed).active() == ["tools"])
         let read = recorder.statements.filter { $0.sql.hasPrefix("SELECT") }.map(\.sql)
         #expect(recorder.roundTrips - read.count == 2, "\(recorder.statements.map(\.sql))")
@@ -63,7 +63,7 @@ import Testing
     @Test func `customers are locked before their answers are computed, and each once`() async throws {
         let (bench, recorder) = try await lockingBench()
         for name in ["zoe", "anna"] { _ = try await bench.post(bench.purchase("1"), for: name) }
-        recorder.forget()
+        recorder.reset()
         _ = try await bench.post(bench.purchase("1"), for: "zoe")
         #expect(locks(recorder).filter { $0.hasPrefix("customer") } == ["customer zoe", "customer anna"])
         let lock = try #require(
@@ -76,7 +76,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `without concurrent writes nothing is locked`() async throws {
+    @Test func `an engine without concurrent writes locks nothing`() async throws {
         let box = RecorderBox()
         let bench = try await ServerBench(wrapping: box.wrap)
         _ = try await bench.post(bench.purchase("1"))
@@ -95,7 +95,7 @@ import Testing
             bench.purchase("1") { $0.appAccountToken = CustomerID("ben").appAccountToken }, for: "ben")
         #expect(try bench.count("token") == 1)
         let others = try bench.purchase("2") { $0.appAccountToken = CustomerID("ben").appAccountToken }
-        // With a valid purchase, so that the request is not undone.
+        // The valid purchase commits the transaction; without it everything would be rolled back.
         let reply = try await bench.post([others, bench.purchase("3")])
         #expect("\(reply.json)".contains("boundToAnotherCustomer"), "\(reply)")
         #expect(try bench.count("purchase") == 2)
@@ -107,7 +107,7 @@ import Testing
         let (bench, recorder) = try await lockingBench()
         let signed = try bench.purchase("1")
         let first = try await bench.post(signed)
-        recorder.forget()
+        recorder.reset()
         let again = try await bench.post(signed)
         #expect(recorder.statements.contains { $0.sql.contains("INSERT INTO fact") })
         #expect(!recorder.statements.contains { $0.sql.contains("FROM holder CROSS JOIN fact") })
@@ -116,19 +116,19 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a purchase waits for a customer, and the customer for a purchase, at the token's row`() async throws {
+    @Test func `a purchase and the customer of its token lock the row of the token`() async throws {
         let (bench, recorder) = try await lockingBench()
         let token = CustomerID("anna").appAccountToken
         _ = try await bench.notify(
             bench.notification(transaction: bench.period("7") { $0.appAccountToken = token }))
         #expect(locks(recorder).contains("token \(token.wireText)"))
-        recorder.forget()
+        recorder.reset()
         #expect(try await bench.get().active() == ["pro"])
         #expect(locks(recorder) == ["token \(token.wireText)", "customer anna", "purchase 7"])
         await bench.close()
     }
 
-    @Test func `an erasure leaves no token but that of the pseudonym`() async throws {
+    @Test func `after an erasure only the token of the pseudonym is left`() async throws {
         let (bench, _) = try await lockingBench()
         _ = try await bench.post(bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken })
         _ = try await bench.alias("other")
@@ -150,7 +150,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a key that is begun twice gets one answer, and a refusal leaves no incomplete row`(isLocking: Bool)
+    func `an idempotency key that is used twice gets one answer, and a refusal leaves no row`(isLocking: Bool)
         async throws
     {
         let bench = try await ServerBench(wrapping: { isLocking ? LockingDatabase($0) : $0 })
@@ -182,7 +182,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `old keys are deleted by a background job on engines where a write does not`() async throws {
+    @Test func `a background job deletes old idempotency keys on engines where writes do not`() async throws {
         let (bench, _) = try await lockingBench()
         _ = try await bench.grant(headers: ["Idempotency-Key": "1"])
         bench.realClock.advance(by: 25 * 3600)
@@ -196,7 +196,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an app with keys of another server gets no more`() async throws {
+    @Test func `an app whose keys another server has created gets no others`() async throws {
         let bench = try await ServerBench()
         let ring = KeyRing(database: bench.database, clock: MonotonicClock())
         let pair = IssuedKeys(bundleID: ServerBench.app, publicKey: "p", secretKey: "s")
@@ -227,7 +227,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an event that has two deliveries to a webhook keeps one`() async throws {
+    @Test func `the migration keeps one of two deliveries of an event to a webhook`() async throws {
         let folder = try ServerBench.Folder()
         let database = try SQLiteDatabase(path: folder.databasePath)
         let migrations = Schema.migrations(for: .sqlite)

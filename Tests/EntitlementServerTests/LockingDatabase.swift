@@ -33,7 +33,8 @@ final class LockingDatabase: SQLDatabase {
 
         var isConcurrent: Bool { true }
 
-        /// Returns whether a statement is about the registered servers, in PostgreSQL's dialect. There is one.
+        /// Returns whether a statement is about the registered servers. Such statements are in PostgreSQL's dialect, so
+        /// they are not executed.
         private static func isOfServers(_ sql: String) -> Bool {
             sql.contains("INTO server ") || sql.contains("FROM server")
         }
@@ -53,7 +54,7 @@ final class LockingDatabase: SQLDatabase {
         }
 
         func lockRows(_ sql: String, _ values: [SQLValue]) throws {
-            guard isWriting else { throw SQLError(.readOnly, "A row was to be locked in a read.") }
+            guard isWriting else { throw SQLError(.readOnly, "A read tried to lock a row.") }
             _ = try inner.query(sql, values)
         }
     }

@@ -78,7 +78,8 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `a ledger is brought up to date from every version, and again changes nothing`() async throws
+    @Test(.onSQLite) func `a ledger of every version is migrated, and a second start applies no migration`()
+        async throws
     {
         for count in 0...Schema.migrations(for: .sqlite).count {
             let folder = try ServerBench.Folder()

@@ -48,7 +48,9 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `orders of a shop whose ids differ by their form count as two`(pair: UnicodeForms) async throws {
+    func `two orders of a shop whose ids differ only in their Unicode form are two purchases`(pair: UnicodeForms)
+        async throws
+    {
         let bench = try await IdentityTests.bench()
         func postPurchase(_ id: String, source: String = "caf\u{E9}") async throws -> ServerBench.Reply {
             let now = bench.clock.now()
@@ -73,7 +75,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a promotional code is of ASCII, before its case is changed and after`() async throws {
+    @Test func `a promotional code is in ASCII, before and after its case is changed`() async throws {
         let bench = try await ServerBench()
         func make(_ code: String) async throws -> ServerBench.Reply {
             try await bench.send(
@@ -84,7 +86,7 @@ import Testing
                 .post, "/v1/customers/anna/promotions", as: .secret, body: .json(["code": .string(code)]))
         }
         #expect(try await make("Kiss-Sale").json["code"] == "KISS-SALE")
-        // Each becomes the code, or equal to it, by a change of its case or form.
+        // A change of case or of the Unicode form can turn each of these strings into the code.
         for code in ["\u{212A}iss-Sale", "Ki\u{DF}-Sale", "Ki\u{17F}s-Sale", "K\u{131}ss-Sale", "Ki\u{FB06}-Sale"] {
             #expect(try await redeem(code).code == "invalid_field", "\(code)")
             #expect(try await make(code).code == "invalid_field", "\(code)")
@@ -96,7 +98,7 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `a request is repeated by the bytes of its key`(pair: UnicodeForms) async throws {
+    func `idempotency keys are compared by their bytes`(pair: UnicodeForms) async throws {
         let bench = try await ServerBench()
         for (key, grants) in [(pair.composed, 1), (pair.other, 2), (pair.composed, 2), (pair.other, 2)] {
             let reply = try await bench.grant("gift", headers: ["Idempotency-Key": key])
@@ -115,7 +117,7 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `two names of one customer, and of two, are told apart by bytes`(pair: UnicodeForms) async throws {
+    func `customer ids and aliases are compared by their bytes`(pair: UnicodeForms) async throws {
         let bench = try await ServerBench()
         let (one, two) = ("anonymous-\(pair.composed)", "anonymous-\(pair.other)")
         _ = try await bench.post(try bench.purchase("1"), for: IdentityTests.escaped(one))

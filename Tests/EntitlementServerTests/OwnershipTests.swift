@@ -34,7 +34,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a renewal without a token is bound as its purchase is`() async throws {
+    @Test func `a renewal without a token is bound to the customer of its purchase`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
         _ = try await bench.post(bench.period("1") { $0.appAccountToken = token }, for: "anna")
@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1 << 20])
-    func `a token of an unknown customer binds nothing until the customer comes`(memory: Int) async throws {
+    func `a token of an unknown customer binds nothing until a request about that customer`(memory: Int) async throws {
         let bench = try await ServerBench { $0.answerMemory = memory }
         let id = "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
         let signed = try bench.purchase("1") { $0.appAccountToken = UUID(uuidString: id) }
@@ -62,9 +62,9 @@ import Testing
         await bench.close()
     }
 
-    /// Anybody can compute the token of a name and use it as a customer id.
+    /// Anybody can compute the token of a customer id, and use the token as an id too.
     @Test(arguments: [false, true])
-    func `a customer called by the token of another one's name gets nothing of theirs`(isAlias: Bool) async throws {
+    func `a customer whose id is another customer's token gets nothing of theirs`(isAlias: Bool) async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
         let uuid = CustomerID(unchecked: token.uuidString.lowercased()).rawValue
@@ -85,7 +85,7 @@ import Testing
         await bench.close()
     }
 
-    /// Foundation parses `+f` as `0f`, which would make the second name the first customer.
+    /// Foundation parses `+f` as `0f`, so both names would have the same UUID.
     @Test func `a name that is nearly a UUID is not the customer of that UUID`() async throws {
         let bench = try await ServerBench()
         let (id, near) = ("0f9619ff-8b86-d011-b42d-00cf4fc964ff", "+f9619ff-8b86-d011-b42d-00cf4fc964ff")
@@ -109,7 +109,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a fact with an older token is judged by the newest one`() async throws {
+    @Test func `a fact with an older token is bound by the newest token`() async throws {
         let bench = try await ServerBench()
         let old = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         #expect(try await bench.post(old).active() == ["tools"])
@@ -123,7 +123,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `purchases of a UUID move to the customer name with that token`() async throws {
+    @Test func `purchases of a customer id that is a token move to the customer with that token`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
         let uuid = CustomerID(unchecked: token.uuidString.lowercased()).rawValue
@@ -135,7 +135,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the customer of a token takes the purchase over by any first request`() async throws {
+    @Test func `the first request about a token's customer moves the purchase to that customer`() async throws {
         let token = CustomerID("anna").appAccountToken
         let firsts: [@Sendable (ServerBench) async throws -> ServerBench.Reply] = [
             { bench in try await bench.post(bench.purchase("1") { $0.appAccountToken = token }) },
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a token the store states later beats the claim made before`() async throws {
+    @Test func `a token in a later transaction overrides an earlier claim`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.grant("pro", to: "anna")
         let payload = bench.purchasePayload("1")

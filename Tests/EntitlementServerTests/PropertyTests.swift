@@ -9,8 +9,8 @@ import Testing
 
 @testable import EntitlementServer
 
-/// The order of facts does not matter: a ledger gets a customer's facts in any order, in requests of any size, with
-/// repetitions. At every instant its answers must be equal, and be what the reducer computes from the facts.
+/// The order of facts does not matter. Ledgers get a customer's facts in different orders, in requests of different
+/// sizes, with repetitions. At every instant their answers must equal those that the reducer computes from the facts.
 @Suite struct PropertyTests {
     @Test(arguments: 1...8 as ClosedRange<UInt64>)
     func `facts in any order with any repetition give the same answers`(seed: UInt64) async throws {
@@ -38,8 +38,8 @@ import Testing
         for other in answers.dropFirst() { #expect(other == answers[0]) }
     }
 
-    /// Presents facts in requests of one to five. A refused renewal info of an unknown subscription is presented again
-    /// later.
+    /// Presents the facts, one to five in a request. Presents a renewal info again later if its subscription is
+    /// unknown.
     private static func present(
         _ facts: [SignedFact], to bench: ServerBench, using numbers: inout SeededNumbers
     ) async throws {
@@ -49,7 +49,7 @@ import Testing
             let batch = Array(waiting.prefix(Int.random(in: 1...5, using: &numbers)))
             waiting.removeFirst(batch.count)
             let transactions = batch.filter { !$0.isRenewal }
-            // A request has at least one transaction; an earlier one serves.
+            // A request needs at least one transaction, so a batch without one repeats the first of the history.
             let first = transactions.isEmpty ? facts.filter { !$0.isRenewal }.prefix(1) : transactions[...]
             let renewals = batch.filter(\.isRenewal)
             let reply = try await bench.post(first.map(\.text), renewals: renewals.map(\.text))
@@ -94,8 +94,8 @@ struct SignedFact: Sendable {
     let isRenewal: Bool
 }
 
-/// A customer's random history: subscriptions with renewals, upgrades, reversed refunds, failing payments, and
-/// purchases. Days count from the first instant of the bench.
+/// A customer's random history: purchases, and subscriptions with renewals, upgrades, reversed refunds and failing
+/// payments. Days count from the first instant of the bench.
 struct RandomLife: Sendable {
     private var transactions: [JWSTransactionDecodedPayload] = []
     private var renewals: [JWSRenewalInfoDecodedPayload] = []
@@ -136,7 +136,9 @@ struct RandomLife: Sendable {
                 transactions.append(period)
             default: break
             }
-            for _ in 0..<Int.random(in: 0...2, using: &numbers) { say(original, from: start, to: end, &numbers) }
+            for _ in 0..<Int.random(in: 0...2, using: &numbers) {
+                appendRenewalInfo(original, from: start, to: end, &numbers)
+            }
             start = end + [0, 0, 10].randomElement(using: &numbers)!
         }
     }
@@ -153,7 +155,9 @@ struct RandomLife: Sendable {
         transactions.append(transaction)
     }
 
-    private mutating func say(_ original: Int, from start: Double, to end: Double, _ numbers: inout SeededNumbers) {
+    private mutating func appendRenewalInfo(
+        _ original: Int, from start: Double, to end: Double, _ numbers: inout SeededNumbers
+    ) {
         let isRetrying = Bool.random(using: &numbers)
         let said = isRetrying ? end : Double.random(in: start...end, using: &numbers)
         let info = JWSRenewalInfoDecodedPayload {

@@ -7,8 +7,8 @@ import Testing
 
 @testable import EntitlementServer
 
-/// SQLite plans without statistics, and may scan a whole ledger although an index exists. A small test does not notice,
-/// but a large ledger does, so the plans themselves are checked.
+/// SQLite plans without statistics, and may scan a whole ledger although an index exists. That is slow only in a large
+/// ledger, so these tests check the plans themselves.
 @Suite struct QueryPlanTests {
     @Test(.onSQLite) func `every statement finds its rows without scanning a ledger`() async throws {
         let box = RecorderBox()
@@ -23,7 +23,7 @@ import Testing
                 $0.webhookBackoff = .none
             }, wrapping: box.wrap)
         let recorder = try #require(box.database)
-        recorder.forget()
+        recorder.reset()
 
         let signed = try bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         let headers: HTTPHeaders = ["Idempotency-Key": "1"]
@@ -64,7 +64,7 @@ import Testing
             for step in try await plan(of: sql, in: bench.database) {
                 #expect(!step.hasPrefix("SCAN") || step == "SCAN CONSTANT ROW", "\(step): \(sql)")
                 #expect(!step.hasSuffix("(app=? AND environment=?)"), "\(step): \(sql)")
-                // A search below a row number reads all rows from the first one; a DELETE removes those that it reads.
+                // A search by `rowid < ?` reads all earlier rows. Only a DELETE may do so, since it removes them.
                 #expect(!step.hasSuffix("(rowid<?)") || sql.hasPrefix("DELETE"), "\(step): \(sql)")
             }
         }

@@ -8,9 +8,9 @@ import Testing
 
 @testable import EntitlementServer
 
-/// `/readyz`: its findings, their frequency and its failures.
+/// `/readyz`: the failures that it finds, and the number of its probes.
 @Suite struct ReadinessTests {
-    /// A database whose reads, writes or file can fail, and whose writes can wait.
+    /// A database that counts writes, and whose reads, writes, file check or check of free space can fail.
     private final class Failing: SQLDatabase {
         struct State { var (reads, writes, file, room) = (true, true, true, true); var count = 0 }
 
@@ -81,7 +81,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `there is at most one probe a second`() async throws {
+    @Test func `the database is probed at most once a second`() async throws {
         let bench = try await ServerBench(wrapping: Failing.init)
         let database = try #require(bench.database as? Failing)
         let before = database.state.withLock { $0.count }
@@ -107,7 +107,7 @@ import Testing
         let database = try #require(gate.database)
         database.shut()
         async let first = ask(bench, "?for=writes")
-        await database.somebodyWaits()
+        await database.waitForWrite()
         async let second = ask(bench)
         async let third = ask(bench, "?for=writes")
         await bench.realClock.waiters(atLeast: 3)

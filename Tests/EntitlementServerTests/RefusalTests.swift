@@ -47,7 +47,7 @@ import Testing
         (#"{"signedTransaction":"a","signedRenewalInfos":{}}"#, 400, "invalid_field", "signedRenewalInfos"),
         (#"{"receipt":7}"#, 400, "invalid_field", "receipt"), (#"{"receipt":"AAAA"}"#, 422, "malformed", "receipt"),
     ])
-    func `a body of the wrong shape is refused by its field`(
+    func `a malformed body is refused with the name of its field`(
         body: String, status: Int, code: String, field: String?
     ) async throws {
         let bench = try await ServerBench()
@@ -59,7 +59,7 @@ import Testing
         await bench.close()
     }
 
-    /// A body that is decoded to a type by `WireJSON`.
+    /// A body that `WireJSON` decodes.
     @Test(arguments: [
         (#"{"feature":"pro","reason":"a","reason":"b"}"#, "malformed", nil, "twice in one object"),
         (#"{"feature":"pro","reason":"a","other":{"é":1,"e\u0301":2}}"#, "malformed", nil, "twice in one object"),
@@ -73,7 +73,7 @@ import Testing
         (#"{"feature":"pro","reason":["a"]}"#, "invalid_field", "reason", "should be a string"),
         (#"{"reason":"a"}"#, "invalid_field", "feature", "is missing"),
     ])
-    func `a body that is not strict JSON, or has a wrong member, is refused in words`(
+    func `a body that is not strict JSON, or has a wrong member, gets a readable message`(
         body: String, code: String, field: String?, words: String
     ) async throws {
         let bench = try await ServerBench()
@@ -85,7 +85,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `more than a hundred at once are refused`() async throws {
+    @Test func `more than a hundred transactions at once are refused`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.post(Array(repeating: "x", count: 101))
         #expect(reply.status == 400 && reply.field == "signedTransactions")
@@ -100,7 +100,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a customer that cannot be named is refused`() async throws {
+    @Test func `an invalid customer id is refused`() async throws {
         let bench = try await ServerBench()
         for name in [String(repeating: "x", count: 256), "%0A", "%C2%85"] {
             #expect(try await bench.get(name).field == "customer")
@@ -119,7 +119,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a refusal names its environment`() async throws {
+    @Test func `a refusal has the header of its environment`() async throws {
         let bench = try await ServerBench(environments: [.sandbox, .production])
         let refused = [
             try await bench.send(.get, "/v1/customers/anna", as: .none),
@@ -181,7 +181,7 @@ import Testing
             "customerId/value is wrong: a \"merchant-uuid\" has a UUID as its value."
         ),
     ])
-    func `a member of the wrong form is refused with a message of the server`(
+    func `a malformed member is refused with a message of the server`(
         body: String, field: String, detail: String
     ) async throws {
         let bench = try await ServerBench()
@@ -211,7 +211,7 @@ import Testing
         #expect(try await bench.send(.get, "/healthz", as: .none).status == 200)
     }
 
-    @Test func `an unavailable ledger is answered and reported as such`() async throws {
+    @Test func `an unavailable ledger is reported, and answered as unavailable`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.period()
         #expect(try await bench.get().status == 200)

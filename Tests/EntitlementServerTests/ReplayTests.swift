@@ -16,8 +16,8 @@ import Testing
         try LedgerReplay(database: bench.database, apps: Self.apps, clock: bench.clock).run()
     }
 
-    /// Creates customers with rows of every kind.
-    private func lived() async throws -> ServerBench {
+    /// Creates a ledger whose customers have rows of every kind.
+    private func populatedBench() async throws -> ServerBench {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
         _ = try await bench.post([bench.period("1") { $0.appAccountToken = token }], renewals: [bench.renewalInfo()])
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test func `a ledger replays without differences, now and later`() async throws {
-        let bench = try await lived()
+        let bench = try await populatedBench()
         var seen: [Int] = []
         let replay = LedgerReplay(database: bench.database, apps: Self.apps, clock: bench.clock)
         let report = try replay.run { seen.append($0) }
@@ -65,7 +65,7 @@ import Testing
             ("UPDATE customer SET content_digest = x'00' WHERE id = 'ben'", "customer ben"),
         ])
     func `an edited row is found`(statement: String, subject: String) async throws {
-        let bench = try await lived()
+        let bench = try await populatedBench()
         #expect(try replay(bench).differenceCount == 0)
         try await bench.database.write { _ = try $0.execute(statement) }
         let report = try replay(bench)
@@ -73,9 +73,9 @@ import Testing
         await bench.close()
     }
 
-    /// Headers and digests of signed data are stored apart.
+    /// The headers of signed data are in another table than the facts, each with its digest.
     @Test func `a changed header is found, and repaired by the next fact with it`() async throws {
-        let bench = try await lived()
+        let bench = try await populatedBench()
         try await bench.database.write { connection in
             for row in try connection.query("SELECT number, bytes FROM signed_header") {
                 var bytes: [UInt8] = try row["bytes"]
@@ -97,8 +97,8 @@ import Testing
         await next.close()
     }
 
-    @Test func `other feature maps than the server's, or none, are refused`() async throws {
-        let bench = try await lived()
+    @Test func `a replay with another feature map than the server's, or without an app, is refused`() async throws {
+        let bench = try await populatedBench()
         var other = Self.apps
         other[0].features = FeatureMap(features: ["pro": ["tools"]])
         for apps in [other, [Self.apps[0]]] {
@@ -110,8 +110,10 @@ import Testing
         await bench.close()
     }
 
-    @Test func `answers that wait for new rules are counted, and are no differences`() async throws {
-        let bench = try await lived()
+    @Test func `answers that are not yet recomputed for new rules are counted, not reported as differences`()
+        async throws
+    {
+        let bench = try await populatedBench()
         await bench.close()
         let next = try await ServerBench(folder: bench.folder) {
             $0.apps[0].features = FeatureMap(features: ["pro": ["tools"]])

@@ -31,7 +31,7 @@ import Testing
     }
 
     /// Creates customers with purchases of each format, a refund, a code and spent credit.
-    private func lived() async throws -> ServerBench {
+    private func populatedBench() async throws -> ServerBench {
         let bench = try await ServerBench(
             configure: { configuration in
                 configuration.apps[0].credits = CreditTests.table
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test func `sources of every format are compared with their rows`() async throws {
-        let bench = try await lived()
+        let bench = try await populatedBench()
         let report = try replay(bench)
         #expect(report.differences == [])
         #expect(report.facts == 8 && report.factsWithoutSource == 0)
@@ -136,7 +136,7 @@ import Testing
             ("UPDATE purchase SET app_account_token = 'x' WHERE original_transaction_id = '2'", "purchase 2"),
         ])
     func `each edited row is named`(statement: String, subject: String) async throws {
-        let bench = try await lived()
+        let bench = try await populatedBench()
         try await bench.database.write { _ = try $0.execute(statement) }
         let report = try replay(bench)
         #expect(report.differences.contains { $0.subject == subject }, "\(report.differences)")
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test func `a pseudonym that is not marked as erased is found`() async throws {
-        let bench = try await lived()
+        let bench = try await populatedBench()
         #expect(try await bench.send(.delete, "/v1/customers/anna", as: .secret).status == 200)
         #expect(try replay(bench).differences == [])
         let changed = try await bench.database.write {
@@ -156,8 +156,8 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `a summary that is no JSON does not end the check of other rows`() async throws {
-        let bench = try await lived()
+    @Test(.onSQLite) func `a summary that is not JSON does not end the check of other rows`() async throws {
+        let bench = try await populatedBench()
         try await bench.database.write { connection in
             try connection.execute("UPDATE fact SET summary = 'no JSON' WHERE sequence = 1")
             try connection.execute("UPDATE promotion SET redemptions = 0")
@@ -170,8 +170,8 @@ import Testing
         await bench.close()
     }
 
-    @Test func `rows of a purchase without a row are named by their table`() async throws {
-        let bench = try await lived()
+    @Test func `rows that refer to a missing purchase are reported with their table`() async throws {
+        let bench = try await populatedBench()
         try await bench.database.write { connection in
             try connection.execute("DELETE FROM purchase WHERE original_transaction_id IN ('2', '4')")
             try connection.execute("UPDATE holder SET customer = 'mallory' WHERE original_transaction_id = '2'")
@@ -189,8 +189,8 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `an answer with revision 0 is found, a row without an answer is none`() async throws {
-        let bench = try await lived()
+    @Test(.onSQLite) func `an answer with revision 0 is reported, and a row without an answer is not`() async throws {
+        let bench = try await populatedBench()
         try await bench.database.write { connection in
             try connection.execute(
                 """
@@ -209,7 +209,7 @@ import Testing
     @Test func `a purchase that no longer waits for its customer, and an alias of a customer without a row, are found`()
         async throws
     {
-        let bench = try await lived()
+        let bench = try await populatedBench()
         let token = CustomerID("later").appAccountToken
         _ = try await bench.post(bench.purchase("9") { $0.appAccountToken = token }, for: "ben")
         _ = try await bench.alias("anonymous-1", to: "cleo")
@@ -224,7 +224,7 @@ import Testing
     }
 
     @Test func `a merge of two customers that redeemed a code leaves no difference`() async throws {
-        let bench = try await lived()
+        let bench = try await populatedBench()
         _ = try await bench.alias("ben")
         #expect(try bench.count("promotion_redemption") == 1)
         #expect(try replay(bench).differences == [])

@@ -14,7 +14,7 @@ import Testing
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
     private static let alias = "anonymous-0b44a9f6-5a53"
 
-    /// Returns the files in a folder that contain a text, including free pages.
+    /// Returns the names of a folder's files that contain a text, also in free pages.
     private func files(of folder: ServerBench.Folder, holding text: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter { name in
             let bytes = try Data(contentsOf: folder.url.appendingPathComponent(name))
@@ -102,7 +102,7 @@ import Testing
             }
         }
         for name in names.prefix(40).sorted() { try await erase(name, in: bench) }
-        try await until("the ledger is written anew") {
+        try await until("the ledger is compacted") {
             try await bench.service.ledger.purge()
             return try bench.count("compaction_due") == 0
         }
@@ -152,7 +152,7 @@ import Testing
         #expect(changes.revoked.map(\.id) == [old.id] && Set(changes.added.map(\.id)) == [new.id, gone.id])
         #expect(changes.erasedCustomers == 0 && changes.unknownErasures == 0)
         let restored = try await ServerBench(folder: folder)
-        #expect(restored.keys.isEmpty, "No key had to be made.")
+        #expect(restored.keys.isEmpty, "No key had to be created.")
         #expect(try APIKeys(database: restored.database).list() == listed)
         for (key, expected) in [
             (old.key, 401), (before.key, 401), (new.key, 200), (gone.key, 401), (first, 200),
@@ -180,7 +180,7 @@ import Testing
         await restored.close()
     }
 
-    @Test(.onSQLite) func `apps whose names differ in their normal form alone are two apps`() async throws {
+    @Test(.onSQLite) func `apps whose ids differ only in their Unicode form are two apps`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         let names = ["com.example.caf\u{E9}", "com.example.cafe\u{301}"]
@@ -244,7 +244,8 @@ import Testing
         #expect(again.erasedCustomers == 2)
     }
 
-    /// A snapshot of the disk was put back, or an older backup replaced a lost ledger.
+    /// The ledger was lost. An older backup was restored in its place (`wasRestored`), or an older copy of the file was
+    /// put there. The server then served requests (`wentOn`), or did not.
     @Test(.onSQLite, arguments: [(false, false), (false, true), (true, false), (true, true)])
     func `a ledger that is older than the backup is incomplete`(_ wasRestored: Bool, _ wentOn: Bool)
         async throws
@@ -288,7 +289,7 @@ import Testing
         #expect(try await !restore(newest, to: folder).isIncomplete)
     }
 
-    @Test(.onSQLite) func `a ledger that lacks a revocation or an erasure of the backup is an older one`() async throws
+    @Test(.onSQLite) func `a ledger that lacks a revocation or an erasure of the backup counts as older`() async throws
     {
         for change in ["DELETE FROM erased_name", "UPDATE api_key SET revoked_at = NULL", "DELETE FROM api_key"] {
             let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
@@ -331,8 +332,8 @@ import Testing
         await restored.close()
     }
 
-    /// In the backup the purchases wait for unknown customers; one meanwhile belongs to another customer.
-    @Test(.onSQLite) func `a customer that the backup has only as a token is erased from it`() async throws {
+    /// In the backup three purchases have tokens of unknown customers. ben has presented one of them.
+    @Test(.onSQLite) func `a customer of whom the backup contains only the token is erased from it`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         let uuid = "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
@@ -375,7 +376,9 @@ import Testing
         #expect(changes.unknownErasures == 1 && changes.erasedCustomers == 0)
     }
 
-    @Test(.onSQLite) func `a customer that was erased twice since the backup is no unknown erasure`() async throws {
+    @Test(.onSQLite) func `a customer that was erased several times since the backup is not an unknown erasure`()
+        async throws
+    {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         try await fill(bench)

@@ -43,13 +43,15 @@ struct ServerBench: Sendable {
 
         private let postgresURL = Locked<Task<String, any Error>?>(nil)
 
-        /// Creates a folder whose ledger is in another database than those of `PostgresCluster.shared()`.
+        /// Creates a folder whose ledger is the PostgreSQL database at `url`, instead of one of
+        /// `PostgresCluster.shared()`.
         convenience init(url: String) throws {
             try self.init()
             postgresURL.withLock { $0 = Task { url } }
         }
 
-        /// Opens the ledger of this folder on the engine under test: a file in it, or a database of the test server.
+        /// Opens the ledger of this folder on the engine under test: a file in the folder, or a database of the test
+        /// server.
         func open(foldedPages: Int) async throws -> any SQLDatabase {
             switch ServerBench.engine {
             case .postgreSQL:
@@ -187,7 +189,7 @@ struct ServerBench: Sendable {
         let status: Int
         let headers: HTTPHeaders
         let bytes: [UInt8]
-        /// Whether the reply came without suspension; never on PostgreSQL.
+        /// Whether the server replied without suspending. Always `false` on PostgreSQL.
         let wasReady: Bool
 
         var json: JSONValue { (try? JSONValue(parsing: bytes)) ?? .null }
@@ -321,8 +323,8 @@ final class GatedDatabase: SQLDatabase {
         for continuation in waiting { continuation.resume() }
     }
 
-    /// Returns when a write waits at the gate.
-    func somebodyWaits() async {
+    /// Waits until a write is at the gate.
+    func waitForWrite() async {
         await withCheckedContinuation { continuation in
             let isMet = state.withLock { state in
                 if !state.waiting.isEmpty { return true }

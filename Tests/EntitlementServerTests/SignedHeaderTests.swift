@@ -69,7 +69,7 @@ import Testing
 }
 
 @Suite struct NewcomerTests {
-    @Test func `a new customer gets waiting purchases beside its own`() async throws {
+    @Test func `a new customer gets waiting purchases and the presented ones`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
         try await bench.append(bench.purchase("1") { $0.appAccountToken = token })
@@ -88,7 +88,9 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a new customer that presents only another's purchase is registered, and has nothing`() async throws {
+    @Test func `a new customer that presents another customer's purchase and a new one gets only the new one`()
+        async throws
+    {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         _ = try await bench.post(signed, for: "anna")
@@ -100,7 +102,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a new customer's first event and revision are those of any first answer`() async throws {
+    @Test func `a new customer's first revision is the same after a purchase and after a grant`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"), for: "anna")
         _ = try await bench.grant("pro", to: "ben")

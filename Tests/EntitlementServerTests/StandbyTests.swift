@@ -10,7 +10,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Sends requests on, and has the last response.
+/// Forwards requests, and records the last response.
 private final class RecordingTransport: HTTPTransport {
     private let transport: any HTTPTransport
     private let response = Locked<HTTPResponse?>(nil)
@@ -26,17 +26,17 @@ private final class RecordingTransport: HTTPTransport {
     }
 }
 
-/// Servers on a PostgreSQL with a standby.
+/// Servers on a PostgreSQL primary with a standby.
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"), .serialized)
 struct StandbyTests {
-    struct Place {
+    struct Setup {
         let primary: PostgresCluster
         let standby: PostgresCluster
         let bench: ServerBench
         /// The URL of the same ledger, for another server.
         let url: String
 
-        /// Waits until the standby has all commits, and updates the service's lag.
+        /// Waits until the standby has all commits, and updates the lag that the service has measured.
         func follow() async throws {
             try await step("servers")
             try await catchUp()
@@ -56,7 +56,7 @@ struct StandbyTests {
         }
     }
 
-    private static func withPlace(_ settings: [String] = [], _ body: (Place) async throws -> Void) async throws {
+    private static func withStandby(_ settings: [String] = [], _ body: (Setup) async throws -> Void) async throws {
         let primary = try await PostgresCluster()
         _ = try await primary.makeDatabase()
         let standby = try await PostgresCluster(standbyOf: primary)
@@ -68,26 +68,26 @@ struct StandbyTests {
         try await ServerBench.$engine.withValue(.postgreSQL) {
             let bench = try await ServerBench(
                 folder: try ServerBench.Folder(url: url), configure: { $0.standby = database })
-            try await body(Place(primary: primary, standby: standby, bench: bench, url: url))
+            try await body(Setup(primary: primary, standby: standby, bench: bench, url: url))
             await bench.close()
         }
         await database.close()
     }
 
     @Test func `a standby answers requests that allow it, with its staleness`() async throws {
-        try await Self.withPlace { place in
-            let bench = place.bench
+        try await Self.withStandby { setup in
+            let bench = setup.bench
             let first = try await bench.post(bench.purchase("1"))
             #expect(first.status == 200 && first.headers["Souk-Revision"] == "1")
-            try await place.follow()
+            try await setup.follow()
             let own = try await bench.get()
             #expect(own.headers["Souk-Revision"] == "1" && own.headers["Souk-Staleness"] == nil)
             let copied = try await bench.get(headers: ["Souk-Min-Revision": "1"])
             #expect(copied.bytes == own.bytes && copied.headers["ETag"] == own.headers["ETag"])
             #expect(copied.headers["Souk-Staleness"] != nil, "\(copied.headers)")
-            try await place.standby.run("SELECT pg_wal_replay_pause()")
+            try await setup.standby.run("SELECT pg_wal_replay_pause()")
             try await until("the standby has paused") {
-                try await place.standby.run("SELECT pg_get_wal_replay_pause_state()") == "paused"
+                try await setup.standby.run("SELECT pg_get_wal_replay_pause_state()") == "paused"
             }
             let second = try await bench.post(bench.purchase("2", product: "brushes"))
             let revision = try #require(second.headers["Souk-Revision"])
@@ -98,7 +98,7 @@ struct StandbyTests {
             #expect(try older.active() == ["tools"] && older.headers["Souk-Staleness"] != nil)
             #expect(try await bench.get("nobody", headers: ["Souk-Min-Revision": "0"]).headers["Souk-Staleness"] == nil)
             #expect(try await bench.get(headers: ["Souk-Min-Revision": "-1"]).field == "Souk-Min-Revision")
-            try await place.standby.run("SELECT pg_wal_replay_resume()")
+            try await setup.standby.run("SELECT pg_wal_replay_resume()")
         }
     }
 
@@ -134,9 +134,9 @@ struct StandbyTests {
     }
 
     /// The client names no revision in its first read, so that read comes from the primary.
-    @Test func `the client reads from the standby, and never less than it wrote`() async throws {
-        try await Self.withPlace { place in
-            let bench = place.bench
+    @Test func `the client reads from the standby, but never sees less than it wrote`() async throws {
+        try await Self.withStandby { setup in
+            let bench = setup.bench
             let recorder = RecordingTransport(InProcessTransport(bench.service))
             let key = APIKey(try #require(bench.keys[ServerBench.app]).publicKey)
             let client = EntitlementServiceClient(
@@ -153,24 +153,24 @@ struct StandbyTests {
                 try await client.customer("anna").features.filter(\.isActive).map(\.name).sorted()
             }
             try await present(bench.purchase("1"), 1)
-            try await place.follow()
+            try await setup.follow()
             #expect(try await active() == ["tools"])
             #expect(recorder.last?.headers["Souk-Staleness"] != nil, "The standby has the purchase.")
-            try await place.standby.run("SELECT pg_wal_replay_pause()")
+            try await setup.standby.run("SELECT pg_wal_replay_pause()")
             try await until("the standby has paused") {
-                try await place.standby.run("SELECT pg_get_wal_replay_pause_state()") == "paused"
+                try await setup.standby.run("SELECT pg_get_wal_replay_pause_state()") == "paused"
             }
             try await present(bench.purchase("2", product: "brushes"), 2)
             #expect(try await active() == ["brushes", "tools"])
             #expect(recorder.last?.headers["Souk-Staleness"] == nil, "The standby lacks the purchase.")
-            try await place.standby.run("SELECT pg_wal_replay_resume()")
-            try await place.follow()
+            try await setup.standby.run("SELECT pg_wal_replay_resume()")
+            try await setup.follow()
             #expect(try await active() == ["brushes", "tools"])
             #expect(recorder.last?.headers["Souk-Staleness"] != nil && recorder.last?.status == 304)
         }
     }
 
-    @Test func `a timestamp is restored from a base backup and the log, and replays`() async throws {
+    @Test func `a base backup and the log restore the ledger of a timestamp, without differences`() async throws {
         let primary = try await PostgresCluster(settings: PostgresCluster.archiving)
         _ = try await primary.makeDatabase()
         try await ServerBench.$engine.withValue(.postgreSQL) {
@@ -202,18 +202,18 @@ struct StandbyTests {
     }
 
     @Test func `readiness reports the replication of commits`() async throws {
-        try await Self.withPlace { place in
-            func said() async throws -> JSONValue? {
-                place.bench.realClock.advance(by: 1)
-                return try await place.bench.send(.get, "/readyz", as: .none).json["replication"]
+        try await Self.withStandby { setup in
+            func replication() async throws -> JSONValue? {
+                setup.bench.realClock.advance(by: 1)
+                return try await setup.bench.send(.get, "/readyz", as: .none).json["replication"]
             }
-            #expect(try await said() == "asynchronous")
+            #expect(try await replication() == "asynchronous")
             let modes = [("remote_write", "remoteWrite"), ("on", "synchronous"), ("remote_apply", "remoteApply")]
-            try await place.primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            try await setup.primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
             for (level, name) in modes + [("local", "asynchronous")] {
-                try await place.primary.run("ALTER SYSTEM SET synchronous_commit = '\(level)'")
-                try await place.primary.run("SELECT pg_reload_conf()")
-                try await until("readiness says \(name)") { try await said() == .string(name) }
+                try await setup.primary.run("ALTER SYSTEM SET synchronous_commit = '\(level)'")
+                try await setup.primary.run("SELECT pg_reload_conf()")
+                try await until("readiness says \(name)") { try await replication() == .string(name) }
             }
         }
         try await ServerBench.$engine.withValue(.postgreSQL) {
@@ -224,8 +224,8 @@ struct StandbyTests {
     }
 
     @Test func `an expired answer has the same bytes on every server, and is written later`() async throws {
-        try await Self.withPlace { place in
-            let bench = place.bench
+        try await Self.withStandby { setup in
+            let bench = setup.bench
             _ = try await bench.post(bench.period("1"))
             _ = try await bench.get()
             let other = try await ServerBench(
@@ -237,10 +237,10 @@ struct StandbyTests {
             let second = try await other.get()
             #expect(try first.active() == [])
             #expect(first.bytes == second.bytes && first.headers["ETag"] == second.headers["ETag"])
-            try await place.follow()
+            try await setup.follow()
             let copied = try await bench.get(headers: ["Souk-Min-Revision": "0"])
             #expect(copied.headers["Souk-Staleness"] != nil && copied.bytes == first.bytes)
-            #expect(try Self.revision(bench) == revision, "Reading wrote nothing.")
+            #expect(try Self.revision(bench) == revision, "A read changed the revision.")
             let sweeper = try #require(bench.service.jobs.first { $0.name == "sweeper" })
             while try await sweeper.step() {}
             #expect(try Self.revision(bench) == revision + 1)
@@ -255,28 +255,28 @@ struct StandbyTests {
         }
     }
 
-    /// Such a commit is lost with its primary.
+    /// If the primary is lost, a commit that did not wait for the standby is lost too.
     @Test func `an answer whose commit did not wait for the standby is not repeated before the standby has it`()
         async throws
     {
-        try await Self.withPlace { place in
-            let bench = place.bench, key: HTTPHeaders = ["Idempotency-Key": "1"]
+        try await Self.withStandby { setup in
+            let bench = setup.bench, key: HTTPHeaders = ["Idempotency-Key": "1"]
             let other = try await ServerBench(folder: bench.folder, keys: bench.keys)
             let purchase = try bench.purchase("1")
             let waiting = "SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'SyncRep'"
-            try await place.primary.run("ALTER SYSTEM SET synchronous_commit = 'remote_apply'")
-            try await place.primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
-            try await place.primary.run("SELECT pg_reload_conf()")
-            try place.standby.kill()
+            try await setup.primary.run("ALTER SYSTEM SET synchronous_commit = 'remote_apply'")
+            try await setup.primary.run("ALTER SYSTEM SET synchronous_standby_names = '*'")
+            try await setup.primary.run("SELECT pg_reload_conf()")
+            try setup.standby.kill()
             let first = Task { try await bench.post(purchase, headers: key) }
             try await until("the cancelled commit is visible, and its server waits for the standby again") {
-                let visible = try await place.primary.run("SELECT count(*) FROM idempotency_key", in: "test1")
+                let visible = try await setup.primary.run("SELECT count(*) FROM idempotency_key", in: "test1")
                 guard visible == "1" else {
-                    try await place.primary.run(
+                    try await setup.primary.run(
                         "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
                     return false
                 }
-                return try await place.primary.run(waiting) == "1"
+                return try await setup.primary.run(waiting) == "1"
             }
             let isAnswered = Locked(false)
             let second = Task {
@@ -285,25 +285,25 @@ struct StandbyTests {
             }
             try await until("the repetition waits for the standby too") {
                 if isAnswered.withLock({ $0 }) { return true }
-                return try await place.primary.run(waiting) == "2"
+                return try await setup.primary.run(waiting) == "2"
             }
             let isAnsweredEarly = isAnswered.withLock { $0 }
             #expect(!isAnsweredEarly)
-            // As if the standby had caught up.
-            try await place.primary.run("ALTER SYSTEM SET synchronous_standby_names = ''")
-            try await place.primary.run("SELECT pg_reload_conf()")
+            // The primary stops waiting for the standby, as if the standby had caught up.
+            try await setup.primary.run("ALTER SYSTEM SET synchronous_standby_names = ''")
+            try await setup.primary.run("SELECT pg_reload_conf()")
             #expect(try await first.value.status == 200)
             #expect(try await second.value.status == 200)
             await other.close()
         }
     }
 
-    @Test func `without the primary the standby is read, and its promotion restores writes`() async throws {
-        try await Self.withPlace { place in
-            let bench = place.bench
+    @Test func `without the primary, reads use the standby, and its promotion restores writes`() async throws {
+        try await Self.withStandby { setup in
+            let bench = setup.bench
             _ = try await bench.post(bench.purchase("1"))
-            try await place.follow()
-            try place.primary.kill()
+            try await setup.follow()
+            try setup.primary.kill()
             try await until("the connections to the primary have ended") {
                 (try? bench.database.read { try $0.first("SELECT 1 AS one") }) == nil
             }
@@ -313,7 +313,7 @@ struct StandbyTests {
             #expect(try read.status == 200 && read.active() == ["tools"] && read.headers["Souk-Staleness"] != nil)
             let bought = try bench.purchase("2", product: "brushes")
             let waiting = Task { try await bench.post(bought) }
-            try await place.standby.run("SELECT pg_promote()")
+            try await setup.standby.run("SELECT pg_promote()")
             var reply = try await waiting.value
             if reply.status == 503 { reply = try await bench.post(bought) }
             #expect(reply.status == 200, "\(reply)")

@@ -1,10 +1,10 @@
 import Foundation
 import Testing
 
-/// `String` compares by canonical equivalence. Dictionaries and sets of external names are keyed by an identifier or by
-/// `ExactString`. The exceptions are listed here, with the reason why `String` is harmless.
+/// `String` compares by canonical equivalence. So dictionaries and sets of external names are keyed by an identifier
+/// type or `ExactString`. This test lists the exceptions, each with the reason why `String` is harmless.
 struct StringKeyTests {
-    /// The allowed number in each file.
+    /// The allowed number of dictionaries and sets with `String` keys in each file.
     private static let allowed: [String: (count: Int, reason: String)] = [
         "AppStorePayloads/PayloadSchema.swift": (1, "members of Apple's payloads: our own words"),
         "EntitlementServer/Ledger/Ledger.swift": (2, "kinds of facts: our own words"),

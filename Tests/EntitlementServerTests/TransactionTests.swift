@@ -6,7 +6,7 @@ import Testing
 @testable import EntitlementServer
 
 @Suite(.onBothEngines) struct TransactionTests {
-    @Test func `a purchase is written down, acknowledged and gives its feature`() async throws {
+    @Test func `a purchase is stored, is acknowledged and gives its feature`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.post(bench.period())
         #expect(reply.status == 200)
@@ -24,7 +24,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `several kinds come in one request`() async throws {
+    @Test func `one request can contain purchases of several product types`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.post([
             bench.period("1"), bench.purchase("2"), bench.purchase("3", product: "coins", type: .consumable),
@@ -35,7 +35,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an invalid transaction among others does not stop these`() async throws {
+    @Test func `an invalid transaction does not affect valid ones of the same request`() async throws {
         let bench = try await ServerBench()
         let good = try bench.period("1")
         let tampered = good.dropLast(6) + "AAAAAA"
@@ -179,7 +179,7 @@ import Testing
         await second.close()
     }
 
-    @Test func `another feature map at the next start changes the answers`() async throws {
+    @Test func `a new feature map at the next start changes the answers`() async throws {
         let folder = try ServerBench.Folder()
         let first = try await ServerBench(folder: folder)
         _ = try await first.post(first.period())

@@ -9,8 +9,8 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Two servers on one PostgreSQL that conflict: one pauses between a read and a write, until the other is done or waits
-/// for it.
+/// Conflicts of two servers on one PostgreSQL. One server pauses between a read and a write, until the other is done or
+/// waits for a lock.
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
 struct TwoServerTests {
     typealias Fault = SteeredDatabase.Fault
@@ -28,14 +28,14 @@ struct TwoServerTests {
     }
 
     /// A conflict of two servers, and its expected result.
-    enum Meeting: String, CaseIterable, CustomTestStringConvertible {
+    enum Conflict: String, CaseIterable, CustomTestStringConvertible {
         case requestsWithOneKey, customerAndPurchase, purchasesOfOneCustomer, oneFact, redemptionsOfOneCredit
         case redemptionsOfOneCode, mergeAndPurchase, paymentsOfTwoPurchases, deliveriesInOneLine, deliveriesOfOneEvent
         case eventsOfTwoCustomers
 
         var testDescription: String { rawValue }
 
-        /// The fault that makes this conflict visible.
+        /// The fault with which this conflict gives a wrong result.
         var fault: Fault? {
             switch self {
             case .requestsWithOneKey: .keyInsertedLast
@@ -98,8 +98,8 @@ struct TwoServerTests {
         }
     }
 
-    /// Pauses the first server before a statement, until the second is done or waits for a lock.
-    private static func meet<A: Sendable, B: Sendable>(
+    /// Pauses the first server before a statement that contains `text`, until the second is done or waits for a lock.
+    private static func interleave<A: Sendable, B: Sendable>(
         _ pair: Pair, before text: String, _ one: @escaping @Sendable (ServerBench) async throws -> A,
         _ other: @escaping @Sendable (ServerBench) async throws -> B
     ) async throws -> (A, B) {
@@ -126,26 +126,28 @@ struct TwoServerTests {
         return (try await slow.value, try await quick.value)
     }
 
-    @Test(arguments: Meeting.allCases, Isolation.allCases)
-    func `two servers in conflict act as if one were first`(meeting: Meeting, isolation: Isolation) async throws {
+    @Test(arguments: Conflict.allCases, Isolation.allCases)
+    func `two conflicting servers have the result of one after the other`(conflict: Conflict, isolation: Isolation)
+        async throws
+    {
         try await Self.withPair(isolation) { pair in
-            let wrong = try await Self.wrong(after: meeting, pair)
+            let wrong = try await Self.wrong(after: conflict, pair)
             #expect(wrong.isEmpty, "\(wrong)")
         }
     }
 
-    /// At READ COMMITTED only the row locks decide.
-    @Test(arguments: Meeting.allCases.filter { $0.fault != nil })
-    func `without the row locks they do not`(meeting: Meeting) async throws {
-        try await Self.withPair(.readCommitted, fault: meeting.fault) { pair in
-            let wrong = try await Self.wrong(after: meeting, pair)
+    /// At READ COMMITTED PostgreSQL detects none of these conflicts by itself.
+    @Test(arguments: Conflict.allCases.filter { $0.fault != nil })
+    func `a fault makes the result of a conflict wrong`(conflict: Conflict) async throws {
+        try await Self.withPair(.readCommitted, fault: conflict.fault) { pair in
+            let wrong = try await Self.wrong(after: conflict, pair)
             #expect(!wrong.isEmpty)
         }
     }
 
-    /// Returns sentences about wrong results of a conflict.
-    private static func wrong(after meeting: Meeting, _ pair: Pair) async throws -> [String] {
-        switch meeting {
+    /// Provokes a conflict, and returns sentences about its wrong results.
+    private static func wrong(after conflict: Conflict, _ pair: Pair) async throws -> [String] {
+        switch conflict {
         case .requestsWithOneKey: try await requestsWithOneKey(pair)
         case .customerAndPurchase: try await customerAndPurchase(pair)
         case .purchasesOfOneCustomer: try await purchasesOfOneCustomer(pair)
@@ -162,7 +164,7 @@ struct TwoServerTests {
 
     private static func requestsWithOneKey(_ pair: Pair) async throws -> [String] {
         _ = try await pair.first.grant("other")
-        let (one, other) = try await meet(pair, before: "UPDATE idempotency_key") {
+        let (one, other) = try await interleave(pair, before: "UPDATE idempotency_key") {
             try await $0.grant(headers: ["Idempotency-Key": "k"])
         } _: {
             try await $0.grant(headers: ["Idempotency-Key": "k"])
@@ -172,7 +174,7 @@ struct TwoServerTests {
     }
 
     private static func customerAndPurchase(_ pair: Pair) async throws -> [String] {
-        _ = try await meet(pair, before: "UPDATE customer SET revision") {
+        _ = try await interleave(pair, before: "UPDATE customer SET revision") {
             try await $0.grant("gift")
         } _: { bench in
             let bought = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
@@ -189,7 +191,7 @@ struct TwoServerTests {
             let refunded = try bench.purchase(id, product: product) { $0.revocationDate = $0.signedDate }
             return try await bench.notify(bench.notification("n-\(id)", .refund, transaction: refunded)).status
         }
-        _ = try await meet(pair, before: "UPDATE customer SET revision") {
+        _ = try await interleave(pair, before: "UPDATE customer SET revision") {
             try await refund("1", "tools", $0)
         } _: {
             try await refund("2", "brushes", $0)
@@ -202,7 +204,7 @@ struct TwoServerTests {
         _ = try await pair.first.post(pair.first.period("1"))
         pair.first.clock.advance(by: 86400)
         let renewed = try pair.first.period("2", of: "1")
-        _ = try await meet(pair, before: "UPDATE customer SET") {
+        _ = try await interleave(pair, before: "UPDATE customer SET") {
             try await $0.post(renewed)
         } _: {
             try await $0.post(renewed)
@@ -213,7 +215,7 @@ struct TwoServerTests {
 
     private static func redemptionsOfOneCredit(_ pair: Pair) async throws -> [String] {
         _ = try await pair.first.post(pair.first.coins("1"))
-        let (one, other) = try await meet(pair, before: "INSERT INTO spending") {
+        let (one, other) = try await interleave(pair, before: "INSERT INTO spending") {
             try await $0.redeem([("a", "frame")])
         } _: {
             try await $0.redeem([("b", "frame")])
@@ -231,7 +233,7 @@ struct TwoServerTests {
                 .post, "/v1/customers/\(customer)/promotions", as: .secret, body: .json(["code": "RARE"])
             ).status
         }
-        let (one, other) = try await meet(pair, before: "INSERT INTO customer_grant") {
+        let (one, other) = try await interleave(pair, before: "INSERT INTO customer_grant") {
             try await redeem("anna", $0)
         } _: {
             try await redeem("ben", $0)
@@ -242,7 +244,7 @@ struct TwoServerTests {
 
     private static func mergeAndPurchase(_ pair: Pair) async throws -> [String] {
         _ = try await pair.first.grant("gift")
-        _ = try await meet(pair, before: "INSERT INTO alias") {
+        _ = try await interleave(pair, before: "INSERT INTO alias") {
             try await $0.alias("visitor")
         } _: {
             try await $0.post($0.purchase("1"), for: "visitor")
@@ -267,7 +269,7 @@ struct TwoServerTests {
                 .post, "/v1/webhooks/shop", as: .none, headers: [WebhookSignature.field: header], body: .bytes(body)
             ).status
         }
-        let (one, other) = try await meet(pair, before: "INSERT INTO customer") {
+        let (one, other) = try await interleave(pair, before: "INSERT INTO customer") {
             try await report("first", "anna", $0)
         } _: {
             try await report("second", "ben", $0)
@@ -286,7 +288,7 @@ struct TwoServerTests {
         let claimed = try #require(try await first.claim(upTo: 1, at: now).first)
         _ = try await pair.first.grant("two")
         try await pair.first.numberEvents()
-        _ = try await meet(pair, before: "INSERT INTO webhook_delivery") { _ in
+        _ = try await interleave(pair, before: "INSERT INTO webhook_delivery") { _ in
             try await first.enqueueEvents(at: now)
         } _: { _ in
             try await second.finish(claimed, .delivered(status: 200), at: now)
@@ -301,7 +303,7 @@ struct TwoServerTests {
         let now = pair.first.clock.now()
         _ = try await pair.first.grant("one")
         try await pair.first.numberEvents()
-        _ = try await meet(pair, before: "INSERT INTO webhook_delivery") { _ in
+        _ = try await interleave(pair, before: "INSERT INTO webhook_delivery") { _ in
             try await first.enqueueEvents(at: now)
         } _: { _ in
             try await second.enqueueEvents(at: now)
@@ -330,7 +332,7 @@ struct TwoServerTests {
             if let last = events.last { cursor.withLock { $0 = last.sequence } }
             return events.map(\.customer.rawValue)
         }
-        let (_, seen) = try await meet(pair, before: "UPDATE idempotency_key") {
+        let (_, seen) = try await interleave(pair, before: "UPDATE idempotency_key") {
             try await $0.grant("pro", to: "anna", headers: ["Idempotency-Key": "k"])
         } _: { bench in
             _ = try await bench.grant("pro", to: "ben")
@@ -340,7 +342,7 @@ struct TwoServerTests {
         return all.sorted() == ["anna", "ben"] ? [] : ["the reader saw \(all)"]
     }
 
-    @Test func `a request whose key another server uses waits, and then is refused`() async throws {
+    @Test func `a request whose key another server is using waits, and then is refused`() async throws {
         try await Self.withPair(.serializable, lockTimeout: .milliseconds(100)) { pair in
             _ = try await pair.first.grant("other")
             pair.steered.pause(before: "UPDATE idempotency_key")
@@ -363,7 +365,7 @@ struct TwoServerTests {
         try await pair.first.database.write { try $0.perform("DELETE FROM server", []) }
     }
 
-    @Test func `one of several servers runs the shared jobs, and another after it has left`() async throws {
+    @Test func `one of several servers runs the shared jobs, and after its end another one`() async throws {
         try await Self.withPair(.serializable) { pair in
             func registry(_ bench: ServerBench) -> ServerRegistry {
                 ServerRegistry(database: bench.database, id: UUID().uuidString, clock: MonotonicClock())
@@ -447,7 +449,7 @@ struct TwoServerTests {
         }
     }
 
-    @Test func `a stream continues at another server, with events that that one did not commit`() async throws {
+    @Test func `a stream continues at another server, with events of the first server`() async throws {
         try await Self.withPair(.serializable) { pair in
             let (first, second) = (pair.first, pair.second)
             _ = try await first.grant("one")
@@ -483,14 +485,14 @@ struct TwoServerTests {
             })
     }
 
-    @Test func `a server with other features changes the answers of all, at once`() async throws {
+    @Test func `a server with other features changes the answers of all servers at once`() async throws {
         try await Self.withPair(.serializable) { pair in
             let first = pair.first
             _ = try await first.post(first.period("1"))
             #expect(try await first.get().active() == ["pro"])
             let later = try await Self.server(beside: first, features: FeatureMap(features: ["gold": ["pro.monthly"]]))
             for bench in [later, first, pair.second] { #expect(try await bench.get().active() == ["gold"]) }
-            // The first loads the rules by itself within a second.
+            // The first server's own job also loads the rules.
             let job = try #require(first.service.jobs.first { $0.name == "rules" })
             _ = try await job.step()
             _ = try await first.post(first.period("2"), for: "ben")
@@ -500,7 +502,7 @@ struct TwoServerTests {
         }
     }
 
-    @Test func `a server that starts with former features reverts nothing, unless it should`() async throws {
+    @Test func `a server that starts with former features activates them only if configured to`() async throws {
         try await Self.withPair(.serializable) { pair in
             let first = pair.first
             _ = try await first.post(first.period("1"))
@@ -537,7 +539,7 @@ struct TwoServerTests {
         }
     }
 
-    @Test func `a server whose clock is behind sends the answers of others, and continues from them`() async throws {
+    @Test func `a server whose clock is behind sends the answers of others, and builds on them`() async throws {
         try await Self.withPair(.serializable) { pair in
             let first = pair.first
             let behind = try await Self.server(beside: first, clock: ManualClock())

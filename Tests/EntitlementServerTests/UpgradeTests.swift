@@ -11,7 +11,7 @@ import Testing
 /// Servers of two releases on one PostgreSQL: the newer one changes the schema while the older one serves.
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
 struct UpgradeTests {
-    /// Possible migrations of a later release: one that only adds, and one that removes.
+    /// A migration of a later release that only adds to the schema. An older server supports it.
     private static let expanding = SQLMigration(
         "9001 expanding",
         [
@@ -20,6 +20,7 @@ struct UpgradeTests {
             CREATE TABLE nickname (id BIGINT)
             """
         ], minimumProgram: Schema.programs.name)
+    /// A migration of a later release that renames a column. An older server does not support it.
     private static let contracting = SQLMigration(
         "9002 contracting", [.postgreSQL: "ALTER TABLE customer RENAME COLUMN etag TO tag"])
 
@@ -33,7 +34,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test func `a server serves on, and starts again, when a newer release added to the schema`() async throws {
+    @Test func `a server continues, and can restart, after a newer release has added to the schema`() async throws {
         try await Self.withServer { bench in
             #expect(try await bench.grant("one").status == 201)
             try bench.database.migrate(Self.newerRelease.dropLast())
@@ -64,7 +65,7 @@ struct UpgradeTests {
         }
     }
 
-    @Test func `a server that starts during a migration waits for it, and then sees it`() async throws {
+    @Test func `a server that starts during a migration waits for it, and then refuses the schema`() async throws {
         try await Self.withServer { bench in
             try await bench.database.write { try $0.perform("DELETE FROM server", []) }
             let registry = ServerRegistry(database: bench.database, id: "older", clock: bench.realClock.monotonic)

@@ -8,7 +8,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// The units of a purchase are spent once, whichever customer has it and however it got there.
+/// The units of a purchase are spent once, whichever customers have had it.
 @Suite(.onBothEngines) struct ValueTests {
     private func bench(
         _ mode: TransferMode, after before: ServerBench? = nil, rate: Int = 10
@@ -42,7 +42,7 @@ import Testing
     }
 
     @Test(arguments: TransferMode.allCases)
-    func `an erased customer's purchase gives nothing again when it is presented`(mode: TransferMode) async throws {
+    func `an erased customer's purchase does not give spent units again`(mode: TransferMode) async throws {
         let bench = try await bench(mode)
         let signed = try bench.coins("1")
         _ = try await bench.post(signed)
@@ -70,7 +70,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an item that both halves of a merge redeemed stays paid twice`() async throws {
+    @Test func `an item that both customers of a merge redeemed stays paid twice`() async throws {
         let bench = try await bench(.transfer)
         _ = try await bench.post(bench.coins("1"), for: "anna")
         _ = try await bench.post(bench.coins("2"), for: "anonymous-1")
@@ -86,7 +86,7 @@ import Testing
     }
 
     @Test(arguments: [TransferMode.transfer, .share])
-    func `a refund is missing where the units were spent, wherever the purchase is`(mode: TransferMode) async throws {
+    func `a refund reduces the credit that spent the units, wherever the purchase is`(mode: TransferMode) async throws {
         let bench = try await bench(mode)
         _ = try await bench.post(bench.coins("1"))
         _ = try await bench.redeem(prints(10))
@@ -103,7 +103,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a merge takes over the debt of a refund`() async throws {
+    @Test func `a merge moves the debt of a refund`() async throws {
         let bench = try await bench(.transfer)
         _ = try await bench.post(bench.coins("1"), for: "anonymous-1")
         _ = try await bench.redeem(prints(6), for: "anonymous-1")
@@ -127,7 +127,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a credit table that gives less makes no debt of what was spent`() async throws {
+    @Test func `a credit table that gives fewer units makes no debt`() async throws {
         let rich = try await bench(.transfer)
         _ = try await rich.post(rich.coins("1"))
         _ = try await rich.redeem(prints(10))
@@ -138,10 +138,10 @@ import Testing
         await poor.close()
     }
 
-    // MARK: - Ledgers of before
+    // MARK: - Older ledgers
 
-    /// Writes a redemption as a ledger from before `spending` has it after its migration.
-    private func redeemBefore(_ item: String, cost: Int, for customer: String, at: Int, in bench: ServerBench)
+    /// Writes a redemption that is older than the table `spending`, as it is after the migration.
+    private func insertOldRedemption(_ item: String, cost: Int, for customer: String, at: Int, in bench: ServerBench)
         async throws
     {
         try await bench.database.write { connection in
@@ -170,9 +170,9 @@ import Testing
                 VALUES (0, ?1, 'sandbox', '1', 'anna', 'presented', 0)
                 """, [.text(ServerBench.app.rawValue)])
         }
-        try await redeemBefore("a", cost: 8, for: "anna", at: 1, in: old)
-        try await redeemBefore("b", cost: 9, for: "ben", at: 2, in: old)
-        try await redeemBefore("c", cost: 9, for: "ben", at: 3, in: old)
+        try await insertOldRedemption("a", cost: 8, for: "anna", at: 1, in: old)
+        try await insertOldRedemption("b", cost: 9, for: "ben", at: 2, in: old)
+        try await insertOldRedemption("c", cost: 9, for: "ben", at: 3, in: old)
         await old.close()
 
         for _ in 0..<2 {
@@ -260,7 +260,7 @@ import Testing
     }
 }
 
-/// A few customers that do everything the server allows with a few purchases.
+/// Random actions of a few customers with a few purchases: present, transfer, merge, erase, refund and redeem.
 private struct ValueLife {
     private static let names = (0..<5).map { "customer-\($0)" }
 
@@ -318,7 +318,7 @@ private struct ValueLife {
             _ = try await bench.alias(other, to: customer)
         case 8:
             refunded.formSymmetricDifference([purchase])
-            log.append("\(purchase) is \(refunded.contains(purchase) ? "refunded" : "given back")")
+            log.append("\(purchase) is \(refunded.contains(purchase) ? "refunded" : "no longer refunded")")
             _ = try await bench.post(try sign(purchase), for: customer)
         default: try await redeem(for: customer)
         }
@@ -338,7 +338,7 @@ private struct ValueLife {
         #expect(try await bench.redeem(items, for: customer, headers: headers).bytes == reply.bytes)
     }
 
-    /// Returns a sentence about a violated rule.
+    /// Returns a sentence about a violated rule, if any.
     func fault() async throws -> String? {
         let spent = try bench.database.read { connection in
             try connection.query(
@@ -346,10 +346,10 @@ private struct ValueLife {
             ).map { (Int(try $0["id"] as String) ?? -1, try $0["spent"] as Int) }
         }
         for (purchase, spent) in spent where spent > 10 * quantities[purchase] {
-            return "of purchase \(purchase), which gave \(10 * quantities[purchase]), \(spent) were spent"
+            return "purchase \(purchase) gave \(10 * quantities[purchase]) units, but \(spent) were spent"
         }
         let sum = spent.reduce(0) { $0 + $1.1 }
-        guard sum == acknowledged else { return "\(acknowledged) were redeemed, and purchases paid \(sum)" }
+        guard sum == acknowledged else { return "redemptions cost \(acknowledged) units, but purchases paid \(sum)" }
         let revoked = try await revoked()
         for customer in Self.names {
             let balance = try await bench.credit(for: customer).json["balance"]?.intValue ?? 0
@@ -359,13 +359,13 @@ private struct ValueLife {
             let used = spent.filter { held.contains("\($0.0)") && !revoked.contains($0.0) }.reduce(0) { $0 + $1.1 }
             let owed = try spending(of: answer.customer).filter { revoked.contains($0.0) }.reduce(0) { $0 + $1.1 }
             guard balance == gave - used - owed else {
-                return "\(customer) has \(balance) of \(gave), used \(used), owes \(owed)"
+                return "\(customer) has a balance of \(balance), but got \(gave), used \(used) and owes \(owed)"
             }
         }
         return nil
     }
 
-    /// Returns the units that a customer's redemptions took, by purchase.
+    /// Returns the units that a customer's redemptions took from each purchase.
     private func spending(of customer: CustomerID) throws -> [(Int, Int)] {
         try bench.database.read { connection in
             try connection.query(

@@ -14,8 +14,8 @@ enum Fuzzing {
     /// The folder of this file.
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
 
-    /// Returns a file of `keys`, and creates it if it is missing: for a signature that differs each time and must be
-    /// recognized in later inputs.
+    /// Returns a file of `keys`, and creates it if it is missing. A signature differs each time, and the fuzzer must
+    /// recognize it in later inputs.
     static func kept(_ name: String, orMake make: () throws -> [UInt8]) -> [UInt8] {
         let file = keys.appendingPathComponent(name)
         if let known = try? Data(contentsOf: file) { return Array(known) }

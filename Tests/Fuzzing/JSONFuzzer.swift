@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// Arbitrary bytes as JSON. An accepted value must be equal after it is written and read again, and so must text in it
-/// that looks like base64, hexadecimal digits or a date. The coder reads it as every kind of type, and writes it
+/// Arbitrary bytes as JSON. An accepted value must be equal after it is written and read again. The same holds for text
+/// in it that looks like base64, hexadecimal digits or a date. The coder reads it as every kind of type, and writes it
 /// unchanged.
 #if FUZZING
     @_cdecl("LLVMFuzzerTestOneInput")

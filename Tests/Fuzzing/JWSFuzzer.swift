@@ -105,7 +105,7 @@ private struct World {
         }.json.encoded()
         let sign = signer
         func signed(_ payload: [UInt8]) -> String { Fuzzing.must { try sign.sign(payload) } }
-        // Signed twice. A new one in each process would refute the claim below.
+        // Kept in a file, because a new signature in each process would make the claim below false.
         let carrier = Fuzzing.kept("notification.json") {
             ResponseBodyV2DecodedPayload {
                 $0.notificationType = .didRenew

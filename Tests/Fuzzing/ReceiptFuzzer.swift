@@ -51,7 +51,7 @@ private struct World {
     let verifier: ReceiptVerifier
     let anyVerifier: ReceiptVerifier
     let device: DeviceIdentifier
-    /// The payloads.
+    /// The payloads that the fuzzer starts from.
     let seeds: [[UInt8]]
     let payloads: Set<[UInt8]>
 

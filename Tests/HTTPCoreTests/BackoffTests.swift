@@ -12,20 +12,20 @@ import Testing
             ])
     }
 
-    @Test func `a pause is in the upper half, as the spread selects`() {
+    @Test func `the spread selects a pause between half of the backoff and all of it`() {
         #expect(backoff.pause(after: 3, asked: nil, spread: 0) == .seconds(1))
         #expect(backoff.pause(after: 3, asked: nil, spread: 0.5) == .milliseconds(1500))
         #expect(backoff.pause(after: 3, asked: nil, spread: 1) == .seconds(2))
     }
 
-    @Test func `the server's pause is used unchanged, and one that is too long ends the attempts`() {
+    @Test func `the server's pause is used unchanged, and a pause that is too long ends the attempts`() {
         #expect(backoff.pause(after: 1, asked: .zero, spread: 1) == .zero)
         #expect(backoff.pause(after: 1, asked: .seconds(5), spread: 0) == .seconds(5))
         #expect(backoff.pause(after: 1, asked: .milliseconds(5001), spread: 0) == nil)
         #expect(backoff.pause(after: 6, asked: .zero, spread: 0) == nil, "no attempt is left")
     }
 
-    @Test func `there is one attempt at least, and a thousandth needs no longer pause than the longest`() {
+    @Test func `there is at least one attempt, and the pause after the thousandth is the longest`() {
         #expect(Backoff.none.pause(after: 1, asked: nil, spread: 1) == nil)
         #expect(Backoff(attempts: -3).attempts == 1)
         #expect(Backoff(attempts: 2000).pause(after: 1000, asked: nil, spread: 1) == .seconds(10))

@@ -94,14 +94,14 @@ import Testing
         feed.start()
         try await isAsked.pass()
         guard case .wait = Self.take(feed, 1).step else {
-            Issue.record("nothing has come")
+            Issue.record("the feed has no bytes")
             return
         }
         feed.cancel()
         feed.cancel()
         await ready.wait { !$0.isEmpty }
         guard case .failed(let error) = Self.take(feed, 1).step else {
-            Issue.record("it has been given up")
+            Issue.record("the cancelled feed has not failed")
             return
         }
         #expect((error as? HTTPError)?.code == .cancelled)

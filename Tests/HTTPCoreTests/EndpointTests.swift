@@ -34,7 +34,7 @@ struct EndpointTests {
         #expect(await router.respond(to: HTTPRequest(method: .post, url: "/pets/1")).response().status == 405)
     }
 
-    @Test func `an operation of the document says what the endpoint does`() {
+    @Test func `an operation of the document describes its endpoint`() {
         let operations = endpoints.map { endpoint in
             OpenAPIDocument.Operation(endpoint, refusals: [404: ["unknown_pet", "gone"]]) { name in
                 .init(name, in: .path, .text, "the \(name)")
@@ -49,7 +49,7 @@ struct EndpointTests {
         #expect(operations[1].responses[404]?.type == "application/problem+json")
     }
 
-    @Test func `a reference has the definition of its name, any other schema its own`() {
+    @Test func `the definition of a named schema is its content, and of any other schema itself`() {
         let pet = WireSchema.named("Pet") { .object([.required("name", .text)]) }
         #expect(pet.definition.json["required"] == ["name"])
         #expect(WireSchema.array(pet).definition.json == WireSchema.array(pet).json)

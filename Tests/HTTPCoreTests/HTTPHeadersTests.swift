@@ -29,7 +29,7 @@ import Testing
     }
 
     @Test(arguments: ["", "bad name", "a:b", "naïve", "a\r\nb"])
-    func `a name that is no token is refused`(name: String) {
+    func `a name that is not a token is refused`(name: String) {
         #expect(throws: HTTPError(.invalidHeader, "")) { try HTTPHeaders([.init(name: name, value: "x")]).validate() }
     }
 

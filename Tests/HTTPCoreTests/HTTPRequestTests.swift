@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: ["a b+c/d", "é", "100%", "", "a&b=c", "~-._", "\u{0}\n"])
-    func `what is percent-encoded decodes to itself`(text: String) {
+    func `percent-encoded text decodes to the original text`(text: String) {
         let encoded = PercentEncoding.encode(text)
         #expect(PercentEncoding.decode(encoded) == text)
         #expect(encoded.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F && $0 != UInt8(ascii: "/") })
@@ -65,7 +65,7 @@ import Testing
             ])
     }
 
-    @Test func `errors compare by code and know whether a retry can help`() {
+    @Test func `errors compare by code and state whether a retry can help`() {
         #expect(HTTPError(.timeout, "a") == HTTPError(.timeout, "b"))
         #expect(HTTPError(.timeout, "a") != HTTPError(.cancelled, "a"))
         #expect(HTTPError(.noAnswer, "").isRetryable)

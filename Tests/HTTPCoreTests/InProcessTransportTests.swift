@@ -31,7 +31,7 @@ import Testing
             ("http://user:secret@host:81/a", [:], "/a host:81"), ("http://host/a", ["host": "other"], "/a other"),
             ("/a?to=http://evil/", [:], "/a?to=http://evil/ "), ("http://secret@/a", [:], "/a "),
         ] as [(String, HTTPHeaders, String)])
-    func `the host is that of the URL unless a header names one, and never anything else of it`(
+    func `the host is that of the URL unless a header names one, and has no other part of the URL`(
         url: String, headers: HTTPHeaders, expected: String
     ) async throws {
         #expect(try await answer(HTTPRequest(method: .get, url: url, headers: headers)) == "GET \(expected) - ")
@@ -65,7 +65,7 @@ import Testing
         try await isTold.pass()
     }
 
-    @Test func `a ready reply and a suspended one are changed alike`() async {
+    @Test func `a ready and a suspended reply are changed in the same way`() async {
         let change: @Sendable (HTTPResponse) -> HTTPResponse = { HTTPResponse(status: $0.status + 1) }
         let replies: [HTTPReply] = [
             .ready(HTTPResponse(status: 200)), .suspended { HTTPResponse(status: 200) },

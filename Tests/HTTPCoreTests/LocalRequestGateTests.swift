@@ -19,7 +19,7 @@ import Testing
             ("x localhost", false),
             ("ci.example", false), ("localhost,evil.example", false), ("127.1", false),
         ])
-    func `a server on loopback goes by the names of loopback and no other`(host: String, isKnown: Bool) {
+    func `a server on loopback accepts the names of loopback and no others`(host: String, isKnown: Bool) {
         #expect(code(LocalRequestGate(), ["Host": host]) == (isKnown ? nil : "foreign_host"))
     }
 

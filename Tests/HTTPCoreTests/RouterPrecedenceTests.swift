@@ -29,20 +29,20 @@ import Testing
         ("/a/q/d", "GET /a/{x}/d x=q"), ("/q/e/r", "GET /{z}/e/{y} z=q y=r"), ("/a/b/q", "404 "),
         ("/a/b", "404 "), ("/a/b/c/d", "404 "), ("/a//d", "404 "), ("/a/b/c/", "404 "),
     ])
-    func `of several routes the one whose earlier segments are literal wins, and a dead end is left again`(
+    func `the route whose earlier segments are literal wins, and others are tried after a dead end`(
         url: String, expected: String
     ) async {
         let router = router([(.get, "/{z}/e/{y}"), (.get, "/a/{x}/d"), (.get, "/a/b/c")])
         #expect(await answer(router, .get, url) == expected)
     }
 
-    @Test func `what a dead end captured is forgotten`() async {
+    @Test func `parameters that a dead end captured are dropped`() async {
         let router = router([(.get, "/{a}/{b}/x"), (.get, "/{c}/y/{d}")])
         #expect(await answer(router, .get, "/1/y/x") == "GET /{c}/y/{d} c=1 d=x")
         #expect(await answer(router, .get, "/1/2/x") == "GET /{a}/{b}/x a=1 b=2")
     }
 
-    @Test func `routes that share a parameter's place have their own names for it`() async {
+    @Test func `routes with a parameter at the same place can name it differently`() async {
         let router = router([(.get, "/c/{id}"), (.delete, "/c/{customer}"), (.get, "/c/{name}/d")])
         #expect(await answer(router, .get, "/c/7") == "GET /c/{id} id=7")
         #expect(await answer(router, .delete, "/c/7") == "DELETE /c/{customer} customer=7")
@@ -56,7 +56,7 @@ import Testing
         #expect(await answer(router, .put, "/a") == "405 GET, HEAD")
     }
 
-    @Test func `methods have a case, and those of every route that fits are allowed`() async {
+    @Test func `methods are case-sensitive, and Allow has those of every route that fits`() async {
         let router = router([(.get, "/a/b"), (.put, "/a/{x}"), (.delete, "/{y}/b"), (.put, "/{y}/b")])
         #expect(await answer(router, "get", "/a/b") == "405 DELETE, GET, HEAD, PUT")
         #expect(await answer(router, .put, "/a/b") == "PUT /a/{x} x=b")
@@ -71,12 +71,12 @@ import Testing
         ("/f/a#b/c", "GET /f/{x} x=a"), ("https://h:1/f/a", "GET /f/{x} x=a"), ("https://h:1", "404 "),
         ("https://h?x=/f/a", "GET /f/{x} x=a"), ("f/a", "404 "), ("/F/a", "404 "),
     ])
-    func `segments are cut before they are decoded`(url: String, expected: String) async {
+    func `a path is split into segments before they are decoded`(url: String, expected: String) async {
         let router = router([(.get, "/f/{x}")])
         #expect(await answer(router, .get, url) == expected)
     }
 
-    @Test func `a pattern with a literal that needs no escape matches one with an escape, and a literal brace is none`()
+    @Test func `a literal in a pattern matches its escaped form, and a single brace is a literal`()
         async
     {
         let router = router([(.get, "/a b/ü"), (.get, "/{open"), (.get, "/x{y}z")])

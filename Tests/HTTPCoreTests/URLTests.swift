@@ -9,7 +9,7 @@ import Testing
         ("/a?x=http://other/b", "/a", "/a?x=http://other/b"), ("//host/a", "//host/a", "//host/a"), ("?a", "/", "/?a"),
         ("http://[::1]:80/a%20b", "/a%20b", "/a%20b"), ("/é?é", "/é", "/é?é"),
     ])
-    func `a fragment is no part of a request, and nothing is decoded`(url: String, path: String, target: String) {
+    func `a fragment is not part of a request, and nothing is decoded`(url: String, path: String, target: String) {
         let request = HTTPRequest(method: .get, url: url)
         #expect(request.path == path)
         #expect(request.target == target)
@@ -38,11 +38,11 @@ import Testing
     }
 
     @Test(arguments: ["%", "a%", "%4", "%4g", "%g4", "%%41", "%-1", "%+1", "% 1", "%C3", "%C3%28", "%ED%A0%80", "%é"])
-    func `an escape that is incomplete, or of bytes that are no text, is refused`(text: String) {
+    func `an incomplete escape and one for bytes that are not UTF-8 are refused`(text: String) {
         #expect(PercentEncoding.decode(text) == nil)
     }
 
-    @Test func `what is decoded once is not decoded twice`() {
+    @Test func `decoded text is not decoded again`() {
         #expect(PercentEncoding.decode("%2541") == "%41")
         #expect(PercentEncoding.decode("a+b%2B") == "a+b+")
     }
@@ -53,7 +53,7 @@ import Testing
         ("a=1&a=2&b=3", ["a=1", "a=2", "b=3"]), ("a;b=1", ["a;b=1"]), ("%26=%3D", ["&=="]), ("a+b=c+d", ["a b=c d"]),
         ("a%2Bb=%20", ["a+b= "]), ("é=日", ["é=日"]),
     ])
-    func `a query is cut before it is decoded`(text: String, items: [String]) throws {
+    func `a query is split before it is decoded`(text: String, items: [String]) throws {
         let query = try #require(HTTPQuery(parsing: text))
         #expect(query.items.map { "\($0.name)=\($0.value)" } == items)
         #expect(HTTPQuery(parsing: query.encoded) == query)

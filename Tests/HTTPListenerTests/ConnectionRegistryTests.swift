@@ -5,8 +5,8 @@ import Testing
 
 @testable import HTTPListener
 
-/// Deadlines to the nanosecond. The tests sweep by hand, on a clock that they move. The timer must not sweep: with a
-/// reading from before a move it would begin a deadline in the past.
+/// Deadlines to the nanosecond. The tests call `sweep` themselves, on a clock that they move. The timer must not sweep:
+/// if it read the clock before a move and began a deadline after it, the deadline would be too early.
 @Suite struct ConnectionRegistryTests {
     private let time = ManualMonotonicClock()
     private let registry: ConnectionRegistry
@@ -52,7 +52,7 @@ import Testing
         registry.stop()
     }
 
-    @Test func `a connection gives way when it has waited long enough, the longest wait first`() throws {
+    @Test func `a connection that has waited long enough is closed for a new one, the longest wait first`() throws {
         let (old, new) = (try Line(), try Line())
         let connections = [registry.open(old.server)]
         registry.sweep()

@@ -13,7 +13,7 @@ import Testing
         return try #require(throws: HTTPListenerError.self) { try listener.start() }
     }
 
-    @Test func `a port in use is one clear sentence`() async throws {
+    @Test func `the error for a port in use names the port and the address`() async throws {
         try await withListener(echo) { address, _ in
             let refused = try error(.init(port: address.port))
             #expect(refused.code == .addressInUse)
@@ -110,8 +110,7 @@ import Testing
         "Transfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n",
         "Content-Length: 10\r\n\r\n",
     ])
-    func `stopping does not wait for a body that has not arrived, only for what is worked on`(half: String) async throws
-    {
+    func `stopping waits for requests in progress, and not for a body that has not arrived`(half: String) async throws {
         let (started, gate) = (Signal(), Signal())
         let handler = AnyHTTPHandler { request in
             guard request.url == "/wait" else { return echo.respond(to: request) }
@@ -214,7 +213,7 @@ import Testing
         await cancelled.wait()
     }
 
-    @Test func `a handler that ignores its cancellation does not keep the listener`() async throws {
+    @Test func `a handler that ignores its cancellation does not delay the stop`() async throws {
         let (started, gate, time) = (Signal(), Signal(), ManualMonotonicClock())
         let handler = AnyHTTPHandler { _ in
             .suspended {
@@ -238,7 +237,7 @@ import Testing
         gate.fire()
     }
 
-    @Test func `stopping in the middle of streams and of traffic ends all of it`() async throws {
+    @Test func `stopping ends all streams and requests`() async throws {
         let handler = AnyHTTPHandler { request in
             switch request.url {
             case "/stream":

@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `what the listener refuses is a problem with the headers made for it`() async throws {
+    @Test func `a refusal of the listener is a problem with the configured headers`() async throws {
         let made = Locked(0)
         let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 200, headers: ["X": "a\nb"])) }
         try await withListener(handler) {
@@ -142,32 +142,32 @@ import Testing
         }
     }
 
-    @Test func `headers that drip are cut off at their deadline`() async throws {
+    @Test func `slow headers are cut off at their deadline`() async throws {
         let time = ManualMonotonicClock()
         try await withListener(echo, time) {
             $0.headerTimeout = .seconds(20)
         } body: { address, _ in
             let client = try await RawClient(port: address.port)
             await client.send("GET / HTTP/1.1\r\nHost: x\r\n")
-            try await drip("X: y\r\n", to: client, time)
+            try await sendSlowly("X: y\r\n", to: client, time)
             #expect(time.elapsed >= .seconds(20))
         }
     }
 
-    @Test func `a body that drips is cut off at its deadline`() async throws {
+    @Test func `a slow body is cut off at its deadline`() async throws {
         let time = ManualMonotonicClock()
         try await withListener(echo, time) {
             $0.bodyTimeout = .seconds(20)
         } body: { address, _ in
             let client = try await RawClient(port: address.port)
             await client.send("POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000\r\n\r\n")
-            try await drip("x", to: client, time)
+            try await sendSlowly("x", to: client, time)
             #expect(time.elapsed >= .seconds(20))
         }
     }
 
     /// Sends `text` once a second until the listener ends the connection without a response.
-    private func drip(_ text: String, to client: RawClient, _ time: ManualMonotonicClock) async throws {
+    private func sendSlowly(_ text: String, to client: RawClient, _ time: ManualMonotonicClock) async throws {
         let sending = Task {
             while !Task.isCancelled, await client.send(text) {
                 time.advance(by: .seconds(1))
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `where every connection is being answered, another one waits until one is free`() async throws {
+    @Test func `while all connections are being answered, a new one waits until one is free`() async throws {
         let gate = Signal()
         let begun = Locked(0)
         let handler = AnyHTTPHandler { request in
@@ -231,11 +231,11 @@ import Testing
                 return HTTPResponse(status: 200, body: .text("slow"))
             }
         }
-        let looks = Looks()
-        try await withListener(handler, looks.time) {
+        let readings = ReadingCounter()
+        try await withListener(handler, readings.time) {
             $0.maximumConnections = 2
             $0.minimumWaitBeforeEviction = .zero
-            $0.clock = looks.clock
+            $0.clock = readings.clock
         } body: { address, _ in
             let clients = [try await RawClient(port: address.port), try await RawClient(port: address.port)]
             for client in clients { await client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n") }
@@ -249,7 +249,7 @@ import Testing
                 isAnswered.withLock { $0 = true }
                 return answer.body
             }
-            try await until("the acceptor has looked for room twice") { looks.count >= 2 }
+            try await until("the acceptor has looked for room twice") { readings.count >= 2 }
             #expect(!isAnswered.withLock { $0 })
             gate.fire()
             for client in clients {
@@ -260,8 +260,7 @@ import Testing
         }
     }
 
-    @Test func `where all connections wait for their clients, the one that has waited longest gives way`() async throws
-    {
+    @Test func `when all connections wait for their clients, the one with the longest wait is closed`() async throws {
         let time = ManualMonotonicClock()
         try await withListener(echo, time) {
             $0.maximumConnections = 3
@@ -304,19 +303,19 @@ import Testing
         }
     }
 
-    @Test func `a connection does not give way before its time`() async throws {
-        let looks = Looks()
-        try await withListener(echo, looks.time) {
+    @Test func `a connection is not closed for another before its minimum wait`() async throws {
+        let readings = ReadingCounter()
+        try await withListener(echo, readings.time) {
             $0.maximumConnections = 1
             $0.minimumWaitBeforeEviction = .seconds(3600)
             $0.headerTimeout = .seconds(86_400)
-            $0.clock = looks.clock
+            $0.clock = readings.clock
         } body: { address, _ in
             let first = try await RawClient(port: address.port)
             let second = try await RawClient(port: address.port)
             await second.send("GET /second HTTP/1.1\r\nHost: x\r\n\r\n")
-            looks.time.advance(by: .seconds(3599))
-            try await until("the acceptor has looked for room twice") { looks.count >= 2 }
+            readings.time.advance(by: .seconds(3599))
+            try await until("the acceptor has looked for room twice") { readings.count >= 2 }
             await first.send("GET /first HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
             #expect(try await first.receiveToEnd().hasSuffix("GET /first\n"))
             var reader = AnswerReader(second)
@@ -324,12 +323,12 @@ import Testing
         }
     }
 
-    @Test func `a connection gives way when its time has come`() async throws {
+    @Test func `a connection is closed for another after its minimum wait`() async throws {
         let time = ManualMonotonicClock()
         try await withListener(echo, time) {
             $0.maximumConnections = 1
             $0.minimumWaitBeforeEviction = .seconds(3600)
-            // More than the total of the steps below.
+            // Longer than all steps below together.
             $0.headerTimeout = .seconds(1_000_000_000)
         } body: { address, _ in
             let first = try await RawClient(port: address.port)
@@ -342,7 +341,7 @@ import Testing
     }
 
     /// A clock that counts the readings of the acceptor's thread: one for each search for a connection to close.
-    private final class Looks: Sendable {
+    private final class ReadingCounter: Sendable {
         let time = ManualMonotonicClock()
         private let readings = Locked(0)
 

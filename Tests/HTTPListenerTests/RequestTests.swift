@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: [[0xFF], [0xFE], [0xC3], [0xC0, 0x80], [0xED, 0xA0, 0x80]] as [[UInt8]])
-    func `a request target that is not UTF-8 is refused, since to repair it makes one of two`(bytes: [UInt8])
+    func `a request target that is not UTF-8 is refused, because a repair would make two targets equal`(bytes: [UInt8])
         async throws
     {
         try await withListener(echo) { address, _ in
@@ -137,7 +137,9 @@ import Testing
         "GET / HTTP/1.1\r\nHost: x\nA: b\r\n\r\n", "GET / HTTP/1.1\r\nHost: x\r\nA: b\n\r\n",
         "GET / HTTP/1.1\r\nHost: x\r\nA: b\r\n\n",
     ])
-    func `an ambiguous or malformed request is refused with one problem, and closes`(request: String) async throws {
+    func `an ambiguous or malformed request gets one problem, and its connection is closed`(request: String)
+        async throws
+    {
         let calls = Locked(0)
         let handler = AnyHTTPHandler { _ in
             calls.withLock { $0 += 1 }
@@ -164,7 +166,7 @@ import Testing
         "GET / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n",
         "GET / HTTP/1.1\r\nHost: x\r\nno colon\r\n\r\n",
     ])
-    func `what cannot be parsed is 400 and closes`(request: String) async throws {
+    func `a request that cannot be parsed gets 400, and its connection is closed`(request: String) async throws {
         let calls = Locked(0)
         let handler = AnyHTTPHandler { _ in
             calls.withLock { $0 += 1 }
@@ -187,7 +189,7 @@ import Testing
         "Authorization", "authorization", "Content-Type", "Origin", "Sec-Fetch-Site", "Souk-Environment",
         "Souk-Customer-Token", "Idempotency-Key", "Last-Event-ID", "x-api-key", "Range",
     ])
-    func `a header that has one value and comes twice is refused, whichever came first`(name: String) async throws {
+    func `a header that allows one value is refused when repeated, in either order`(name: String) async throws {
         let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 200)) }
         try await withListener(handler) { address, _ in
             for values in [["a", "b"], ["a", "a"], ["", "a"]] {
@@ -274,7 +276,7 @@ import Testing
         }
     }
 
-    @Test func `sixty-four connections at once are each answered with their own`() async throws {
+    @Test func `sixty-four concurrent connections each get their own answers`() async throws {
         let handler = AnyHTTPHandler { request in
             guard request.url.hasSuffix("3") else { return echo.respond(to: request) }
             return .suspended {

@@ -25,7 +25,7 @@ import Testing
         #expect(next.body == "next")
     }
 
-    @Test func `a handler may state the length of a body it did not make for HEAD`() async throws {
+    @Test func `for HEAD, a handler may state the length of a body that it does not create`() async throws {
         let (head, next) = try await answer("HEAD", isHead: true) {
             HTTPResponse(status: 200, headers: ["Content-Length": "12345"])
         }
@@ -42,7 +42,7 @@ import Testing
                     HTTPBodyStream(
                         length: 7,
                         next: {
-                            Issue.record("read")
+                            Issue.record("the stream was read")
                             return nil
                         }, cancel: { cancelled.withLock { $0 += 1 } })))
         }
@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [204, 304])
-    func `an answer that has no body sends none`(status: Int) async throws {
+    func `a status without a body sends none`(status: Int) async throws {
         let (first, next) = try await answer("GET") {
             HTTPResponse(status: status, headers: ["ETag": "\"a\"", "Content-Length": "12345"], body: .text("ignored"))
         }
@@ -64,7 +64,7 @@ import Testing
     }
 
     @Test(arguments: ["GET", "HEAD"])
-    func `a 304 that states no length has none, and ends its connection`(method: String) async throws {
+    func `a 304 without a stated length is sent without one, and ends its connection`(method: String) async throws {
         let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 304, headers: ["ETag": "\"a\""])) }
         try await withListener(handler) { address, _ in
             let client = try await RawClient(port: address.port)
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `headers keep their spelling and repeats, lengths are the listener's`() async throws {
+    @Test func `headers keep their spelling and repeats, and the listener sets the lengths`() async throws {
         let (first, next) = try await answer("GET") {
             var response = HTTPResponse(
                 status: 201, headers: ["x-ONE": "1", "Content-Length": "999"], body: .text("ab"))
@@ -102,7 +102,7 @@ import Testing
         #expect(next.body == "next")
     }
 
-    @Test func `an answer that would break the message is 500`() async throws {
+    @Test func `an answer with an invalid header or status is replaced by 500`() async throws {
         let (split, _) = try await answer("GET") { HTTPResponse(status: 200, headers: ["X": "a\r\nInjected: 1"]) }
         #expect(split.status == 500)
         #expect(split.headers["Injected"] == nil)

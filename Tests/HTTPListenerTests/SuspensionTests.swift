@@ -6,7 +6,7 @@ import Primitives
 import Testing
 
 @Suite struct SuspensionTests {
-    @Test func `an answer that is none closes the connection, whether it is at hand or comes later`() async throws {
+    @Test func `a reply without a response closes the connection, ready or suspended`() async throws {
         let handler = AnyHTTPHandler { request in
             request.url == "/ready" ? .ready(.connectionClosed) : .suspended { .connectionClosed }
         }
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a stream's pieces are sent as they come`() async throws {
+    @Test func `each piece of a stream is sent when it comes`() async throws {
         let gate = Signal()
         let handler = AnyHTTPHandler { _ in
             let step = Locked(0)

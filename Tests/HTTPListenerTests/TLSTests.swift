@@ -41,7 +41,7 @@ import Testing
         return outcome.output + outcome.errors
     }
 
-    @Test func `TLS 1.2 and 1.3 are spoken, and no older version`() async throws {
+    @Test func `TLS 1.2 and 1.3 are supported, and no older version`() async throws {
         try await LoopbackCertificate.withFiles { files in
             try await withListener(echo) {
                 $0.tls = .init(certificateFile: files.certificate, privateKeyFile: files.key)
@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `a key that does not fit, and a file that is missing or no PEM, are refused by name`() async throws {
+    @Test func `the error names a key that does not match, a missing file and a file that is not PEM`() async throws {
         try await LoopbackCertificate.withFiles { files in
             for (certificate, key, part) in [
                 (files.certificate, files.otherKey, "matching"), (files.certificate, files.key + ".no", ".no"),
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `a listener that does not start closes no descriptor but its own`() async throws {
+    @Test func `a listener that fails to start closes only its own descriptors`() async throws {
         try await LoopbackCertificate.withFiles { files in
             var configuration = HTTPListener.Configuration()
             configuration.tls = .init(certificateFile: files.certificate, privateKeyFile: files.otherKey)

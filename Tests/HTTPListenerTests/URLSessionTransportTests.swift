@@ -64,7 +64,7 @@ import Testing
         }
     }
 
-    @Test func `deadline, cancellation, limit and connection failures are told apart`() async throws {
+    @Test func `a deadline, a cancellation, a limit and a failed connection have different errors`() async throws {
         let reserved = try ReservedPort()
         try await withListener(handler) {
             $0.port = reserved.number
@@ -89,7 +89,7 @@ import Testing
         }
     }
 
-    @Test func `a request that is cancelled ends, however far it has come`() async throws {
+    @Test func `a request can be cancelled at any time`() async throws {
         try await withListener(handler) {
             $0.stopGracePeriod = .zero
         } body: { address, _ in

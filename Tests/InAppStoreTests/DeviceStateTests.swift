@@ -37,7 +37,7 @@ import Testing
     }
 
     /// Accepts every transaction of the scripted store.
-    private struct Believing: TransactionVerifier {
+    private struct AcceptingVerifier: TransactionVerifier {
         func verify(_ signedTransaction: String) async throws -> VerifiedTransaction {
             VerifiedTransaction(
                 id: TransactionID(rawValue: String(signedTransaction.split(separator: ".").last ?? "")),
@@ -48,11 +48,11 @@ import Testing
     private func configuration(_ storage: any SecureStorage, customer: CustomerID?) -> StoreConfiguration {
         var configuration = test.configuration(customer: customer)
         configuration.storage = storage
-        configuration.localVerifier = Believing()
+        configuration.localVerifier = AcceptingVerifier()
         return configuration
     }
 
-    /// Returns the features of the subscription, or fails as unreachable.
+    /// A plugin that returns the features of the subscription, or fails as unreachable.
     private final class Shop: PurchasePlugin {
         let name = "shop"
         private let isReachable: Bool
@@ -67,7 +67,7 @@ import Testing
 
     private static let subscription = Fixture.subscription("basic.monthly")
 
-    @Test func `every release has the state of a device`() {
+    @Test func `every release has a stored state of a device`() {
         #expect(!Self.versions.isEmpty)
         for version in Self.versions {
             #expect(
@@ -76,7 +76,7 @@ import Testing
     }
 
     @Test(arguments: versions)
-    func `without a network the store knows what was bought, acquired and not yet acknowledged`(
+    func `without a network the store has the bought, acquired and unacknowledged products`(
         version: String
     ) async throws {
         let device = try Device(of: version)
@@ -86,12 +86,13 @@ import Testing
         #expect(store.snapshot.features.map(\.name) == ["pro"])
         #expect(store.subscriptionInfo?.productID == "basic.monthly" && store.subscriptionInfo?.isExpired == false)
         #expect(store.acquiredViaSubscriptionProducts == ["film.noir"])
-        #expect(store.allowedProducts == ["film.noir", "pack"], "pack is paid, and not acknowledged")
+        #expect(
+            store.allowedProducts == ["film.noir", "pack"], "`pack` is paid but not acknowledged, and must be allowed.")
         await store.close()
     }
 
     @Test(arguments: versions)
-    func `what was paid and not acknowledged is acknowledged after the update`(version: String) async throws {
+    func `an unacknowledged purchase is acknowledged after the update`(version: String) async throws {
         let device = try Device(of: version)
         defer { device.remove() }
         let json = try #require(device.facts["unfinished"]).text()
@@ -112,7 +113,7 @@ import Testing
     }
 
     @Test(arguments: versions)
-    func `a customer who never logged in is the same one after the update`(version: String) async throws {
+    func `an anonymous customer keeps the id after the update`(version: String) async throws {
         let device = try Device(of: version)
         defer { device.remove() }
         let store = try await test.open(configuration(device.storage("anonymous"), customer: nil))
@@ -121,7 +122,7 @@ import Testing
     }
 
     @Test(arguments: versions)
-    func `without a network the client knows the answers of its plugins`(version: String) async throws {
+    func `without a network the client has the stored answers of its plugins`(version: String) async throws {
         let device = try Device(of: version)
         defer { device.remove() }
         let client = PurchaseClient(
@@ -138,15 +139,15 @@ import Testing
         #expect(info?.subscriptions.map(\.subscription.productID) == ["basic.monthly"])
     }
 
-    // MARK: - Writing
+    // MARK: - Writing the state
 
     @Test(.enabled(if: ProcessInfo.processInfo.environment["SOUK_WRITE_DEVICE_STATE"] != nil))
-    func `a device's state is written`() async throws {
+    func `writes a device's state for this release`() async throws {
         let folder = try #require(ProcessInfo.processInfo.environment["SOUK_WRITE_DEVICE_STATE"])
         func storage(_ name: String) throws -> FileSecureStorage {
             try FileSecureStorage(directory: "\(folder)/\(name)")
         }
-        test.say(Fixture.customer(subscriptions: [Self.subscription]))
+        test.setAnswer(Fixture.customer(subscriptions: [Self.subscription]))
         let store = try await test.open(configuration(storage("store"), customer: "anna"))
         try await store.acquireAllEnabledProducts()
         test.breakServer()
@@ -154,7 +155,7 @@ import Testing
         let unfinished = try #require(test.connection.unfinished.first)
         await store.close()
 
-        test.say(Fixture.customer())
+        test.setAnswer(Fixture.customer())
         let anonymous = try await test.open(configuration(storage("anonymous"), customer: nil))
         let name = anonymous.customer.rawValue
         await anonymous.close()

@@ -77,11 +77,11 @@ final class StoreTestContext: Sendable {
     let name = UUID().uuidString
 
     init(_ customer: Customer? = nil) {
-        if let customer { say(customer) }
+        if let customer { setAnswer(customer) }
     }
 
     /// Sets the server's answer from now on, for every customer.
-    func say(_ customer: Customer) {
+    func setAnswer(_ customer: Customer) {
         server.answer { id in
             var answer = customer
             answer.customer = id
@@ -125,9 +125,9 @@ final class StoreTestContext: Sendable {
 }
 
 extension Store {
-    /// Returns when the store has recorded the server's answer.
+    /// Waits until the store has recorded the server's answer or failure.
     func settled() async throws {
-        try await until("the server's answer is noted") {
+        try await until("the server's answer is recorded") {
             coordinator.state.answer != nil || coordinator.state.failures > 0
         }
     }

@@ -10,7 +10,7 @@ import Testing
 
     // MARK: - Release of plugins
 
-    /// Holds the subscription whose callback holds it.
+    /// Retains a subscription whose callback retains the plugin.
     private final class SelfRetaining: PluginProtocol {
         let policy = Policy(name: "SelfRetaining", subscribeAtAppLaunch: ["a"])
         let count = Locked(0)
@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: ["stop", "deregister it", "deregister its source", "release"])
-    func `a plugin whose callback holds it is released once it or its source has left`(end: String) async throws {
+    func `a plugin that its callback retains is released when it or its source leaves`(end: String) async throws {
         weak var plugin: SelfRetaining?
         do {
             let (hub, source) = try entangledHub()
@@ -58,7 +58,7 @@ import Testing
     // MARK: - Simultaneous removal
 
     @Test(.timeLimit(.minutes(1)))
-    func `two plugins whose work takes out the other do not wait for each other`() async throws {
+    func `two plugins whose work deregisters the other do not wait for each other`() async throws {
         let hub = Hub()
         hub.register(Policy(name: "One"))
         hub.register(Policy(name: "Two"))

@@ -1,7 +1,7 @@
 import PluginHub
 import Testing
 
-// Without @testable and other imports, so that an app can do all of this.
+// This file has no @testable and no other imports, so an app can do the same.
 
 /// A plugin that implements every method.
 private final class FullPlugin: PluginProtocol {
@@ -73,7 +73,7 @@ private final class BarePlugin: PluginProtocol {
         #expect(text == "a")
     }
 
-    @Test func `a plugin with the seed's methods talks to itself through every method of the sender`() throws {
+    @Test func `a plugin sends to itself with every method of the sender`() throws {
         let hub = Hub(configuration: .init())
         hub.register(FullPlugin.self, configurationFiles: ["policy": "a"])
         let report: Hub.Report = hub.start()
@@ -93,7 +93,7 @@ private final class BarePlugin: PluginProtocol {
         subscription.cancel()
     }
 
-    @Test func `a hub takes types and factories, and lets them go`() async throws {
+    @Test func `a hub registers types and factories, and deregisters them`() async throws {
         let hub = Hub()
         hub.register(BarePlugin.self)
         hub.register { sender, files in try FullPlugin(messageSender: sender, configurationFiles: files) }

@@ -48,9 +48,11 @@ import Testing
     }
 
     @Test(arguments: ["by Policy", "itself"])
-    func `a configuration file that cannot be read is a finding of its own, and the others run`(by: String) throws {
+    func `a configuration file that cannot be read is a finding of its own, and the other plugins run`(reader: String)
+        throws
+    {
         let hub = Hub()
-        hub.register(FilePlugin.self, configurationFiles: ["policy": "/nowhere/a.policy.json", "by": by])
+        hub.register(FilePlugin.self, configurationFiles: ["policy": "/nowhere/a.policy.json", "by": reader])
         hub.register(Policy(name: "Other"))
         let report = hub.start()
         #expect(report.findings.map(\.code) == [.unreadableConfiguration])
@@ -65,7 +67,7 @@ import Testing
             hub.register(FilePlugin.self, configurationFiles: ["policy": file.path])
             hub.register { _, _ in
                 _ = try Data(contentsOf: URL(fileURLWithPath: "/nowhere/else"))
-                return ScriptedPlugin(Policy(name: "Never"), Hub.nobody)
+                return ScriptedPlugin(Policy(name: "Never"), Hub.unconnectedSender)
             }
             #expect(hub.start().findings.map(\.code) == [.initializationFailed, .initializationFailed])
         }
@@ -139,5 +141,6 @@ import Testing
 
 extension Hub {
     /// The sender of a plugin that is not in a hub.
-    fileprivate static let nobody: any MessageSending = PluginChannel(configuration: .init(), trace: TraceReaders())
+    fileprivate static let unconnectedSender: any MessageSending = PluginChannel(
+        configuration: .init(), trace: TraceReaders())
 }

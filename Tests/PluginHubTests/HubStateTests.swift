@@ -89,7 +89,7 @@ import Testing
         expect(state.countTraceReaders(-1).routes.map(\.isTraced), [false])
     }
 
-    @Test func `the same failure again is one finding`() throws {
+    @Test func `a repeated failure is one finding`() throws {
         var state = HubState(isPartialSet: false)
         let generation = try required(state.beginStarting())
         let finding = Hub.Finding(severity: .error, code: .initializationFailed, sentence: "No.")

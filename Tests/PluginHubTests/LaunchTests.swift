@@ -59,7 +59,7 @@ import Testing
         #expect(journal.entries == ["Three subscribes to a", "Three got 1", "Three got 2", "Three got 3"])
     }
 
-    @Test func `a publisher that throws is reported and the other subscriptions go on`() throws {
+    @Test func `a publisher that throws is reported, and the other subscriptions continue`() throws {
         struct Own: Error {}
         let hub = Hub()
         hub.register(Policy(name: "Bad", publish: ["a", "b"]), .init(onEvent: { _, _, _ in throw Own() }))

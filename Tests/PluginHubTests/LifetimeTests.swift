@@ -82,7 +82,7 @@ import Testing
         gate.signal()
         for await _ in ended {}
         #expect(answer.entries == [["sending": "unknownPlugin", "runs": false]])
-        for await _ in outputs { Issue.record("an output of one who left came") }
+        for await _ in outputs { Issue.record("an output of a plugin that has left came") }
     }
 
     @Test func `work is refused once the plugin has left`() async throws {
@@ -97,7 +97,9 @@ import Testing
         #expect(journal.entries.isEmpty)
     }
 
-    @Test func `work given in the initialiser begins when the plugin runs, and never if it is left out`() async throws {
+    @Test func `work given in the initialiser begins when the plugin runs, and never if the plugin is refused`()
+        async throws
+    {
         let hub = Hub()
         for name in ["One", "One"] {
             let (started, signal) = AsyncStream.makeStream(of: Void.self)
@@ -138,7 +140,7 @@ import Testing
         #expect(hub.report.running.isEmpty)
     }
 
-    @Test func `subscriptions of a plugin that leaves end, and those to its events`() async throws {
+    @Test func `when a plugin leaves, its subscriptions and those to its events end`() async throws {
         let hub = Hub()
         let subject = EventSubject()
         hub.register(.taking("Source", .event, "a"), .init(onEvent: { _, _, _ in subject.publisher }))

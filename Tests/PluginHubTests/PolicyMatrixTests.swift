@@ -18,16 +18,16 @@ import Testing
     private let hubs = Journal<Hub>()
 
     @Test(arguments: MessageKind.allCases)
-    func `a message both policies list is delivered to the receiver alone`(kind: MessageKind) throws {
+    func `a message that both policies list is delivered only to the receiver`(kind: MessageKind) throws {
         let sender = try hub(.sending("Sender", kind, "a.b"), .taking("Receiver", kind, "a.b"))
-        try sender.say(kind, "a.b")
+        try sender.sendMessage(kind, "a.b")
         #expect(journal.entries == ["Receiver \(kind.rawValue) a.b"])
     }
 
     @Test(arguments: MessageKind.allCases)
     func `a message the sender's policy does not list is refused and never delivered`(kind: MessageKind) throws {
         let sender = try hub(.sending("Sender", kind, "a.c"), .taking("Receiver", kind, "a.b", "a.c"))
-        let error = #expect(throws: PluginError.self) { try sender.say(kind, "a.b") }
+        let error = #expect(throws: PluginError.self) { try sender.sendMessage(kind, "a.b") }
         #expect(error?.code == .notAllowed)
         #expect(error?.plugin == "Sender")
         #expect(error?.message == "a.b")
@@ -37,7 +37,7 @@ import Testing
     @Test(arguments: MessageKind.allCases)
     func `a message the receiver's policy does not list is never delivered`(kind: MessageKind) throws {
         let sender = try hub(.sending("Sender", kind, "a.b"), .taking("Receiver", kind, "a.c"))
-        let error = #expect(throws: PluginError.self) { try sender.say(kind, "a.b") }
+        let error = #expect(throws: PluginError.self) { try sender.sendMessage(kind, "a.b") }
         #expect(error?.code == .noReceiver)
         #expect(error?.message == "a.b")
         #expect(journal.entries.isEmpty)
@@ -46,7 +46,7 @@ import Testing
     @Test(arguments: MessageKind.allCases)
     func `a message that neither policy lists is refused because of the sender's policy`(kind: MessageKind) throws {
         let sender = try hub(Policy(name: "Sender"), Policy(name: "Receiver"))
-        #expect(throws: PluginError(.notAllowed, "")) { try sender.say(kind, "a.b") }
+        #expect(throws: PluginError(.notAllowed, "")) { try sender.sendMessage(kind, "a.b") }
         #expect(journal.entries.isEmpty)
     }
 
@@ -54,10 +54,10 @@ import Testing
     func `a permission for one kind does not permit another`(listed: MessageKind, used: MessageKind) throws {
         guard listed != used else { return }
         let sender = try hub(.sending("Sender", listed, "a.b"), .taking("Receiver", listed, "a.b"))
-        #expect(throws: PluginError(.notAllowed, "")) { try sender.say(used, "a.b") }
+        #expect(throws: PluginError(.notAllowed, "")) { try sender.sendMessage(used, "a.b") }
 
         let other = try hub(.sending("Sender", used, "a.b"), .taking("Receiver", listed, "a.b"))
-        #expect(throws: PluginError(.noReceiver, "")) { try other.say(used, "a.b") }
+        #expect(throws: PluginError(.noReceiver, "")) { try other.sendMessage(used, "a.b") }
         #expect(journal.entries.isEmpty)
     }
 
@@ -95,7 +95,7 @@ import Testing
         #expect(throws: PluginError(.missingField, "")) { try sender.send(command: "refuse") }
     }
 
-    @Test func `a plugin may send to itself if its policy says both`() throws {
+    @Test func `a plugin may send to itself if its policy lists both sides`() throws {
         let hub = Hub()
         var policy = Policy.sending("Self", .command, "a")
         policy.receive.commands = ["a"]

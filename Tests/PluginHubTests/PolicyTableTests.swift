@@ -1,7 +1,7 @@
 import PluginHub
 import Testing
 
-/// Compares each kind of message with each list of a policy, for both sides: only the lists in `right` permit it.
+/// For each kind of message, exactly one list of the sender's policy and one of the receiver's policy permits it.
 @Suite struct PolicyTableTests {
     enum Side: String, CaseIterable, Sendable { case sender, receiver }
 
@@ -41,12 +41,13 @@ import Testing
         let plugin = try hub.scripted("Sender")
         let before = journal.entries.count
         var code: PluginError.Code?
-        do { try plugin.say(kind, "a.b") } catch let error as PluginError { code = error.code }
+        do { try plugin.sendMessage(kind, "a.b") } catch let error as PluginError { code = error.code }
         return Outcome(code: code, delivered: Array(journal.entries.dropFirst(before)))
     }
 
     @Test(arguments: MessageKind.allCases, lists)
-    func `only the right lists of the sender's policy permit a message`(kind: MessageKind, list: String) throws {
+    func `one list of the sender's policy permits a message, and no other does`(kind: MessageKind, list: String) throws
+    {
         let right = try #require(Self.right[kind])
         let receiver = try #require(right[.receiver]?.first)
         let isAllowed = try #require(right[.sender]).contains(list)
@@ -59,7 +60,9 @@ import Testing
     }
 
     @Test(arguments: MessageKind.allCases, lists)
-    func `only the right lists of the receiver's policy permit a message`(kind: MessageKind, list: String) throws {
+    func `one list of the receiver's policy permits a message, and no other does`(kind: MessageKind, list: String)
+        throws
+    {
         let right = try #require(Self.right[kind])
         let isAllowed = try #require(right[.receiver]).contains(list)
         for sender in try #require(right[.sender]) {

@@ -116,7 +116,7 @@ import Testing
                     for message in Self.messages {
                         let before = journal.entries.count
                         var code: PluginError.Code?
-                        do { try plugin.say(kind, Message(message)) } catch let error as PluginError {
+                        do { try plugin.sendMessage(kind, Message(message)) } catch let error as PluginError {
                             code = error.code
                         }
                         let takers = readings.filter { $0.takes(message, key) }

@@ -8,7 +8,7 @@ import Testing
         for policy in policies { hub.register(policy) }
         #expect(!hub.start().hasErrors)
         let sender = try hub.scripted("Sender")
-        let error = #expect(throws: PluginError.self) { try sender.say(kind, message) }
+        let error = #expect(throws: PluginError.self) { try sender.sendMessage(kind, message) }
         return try #require(error)
     }
 

@@ -29,7 +29,7 @@ import Testing
         #expect(report.findings.map(\.plugin) == ["Two"])
         #expect(report.findings.map(\.message) == ["b"])
         #expect(report.running == ["One", "Sender"])
-        try hub.scripted("Sender").say(kind, "b")
+        try hub.scripted("Sender").sendMessage(kind, "b")
         #expect(journal.entries == ["One \(kind.rawValue) b"])
     }
 
@@ -67,7 +67,7 @@ import Testing
         #expect(report.running == ["Lonely"])
         hub.register(.taking("Partner", kind, "a"), answering(journal))
         #expect(hub.report.findings.isEmpty)
-        try hub.scripted("Lonely").say(kind, "a")
+        try hub.scripted("Lonely").sendMessage(kind, "a")
         #expect(journal.entries.count == 1)
     }
 

@@ -69,7 +69,7 @@ final class ScriptedPlugin: PluginProtocol {
     }
 
     /// Sends `message` as a message of `kind` and ignores the answer.
-    func say(_ kind: MessageKind, _ message: Message) throws {
+    func sendMessage(_ kind: MessageKind, _ message: Message) throws {
         switch kind {
         case .command: try send(command: message)
         case .query: _ = try query(message)

@@ -21,7 +21,7 @@
             /// Whether a function returns nothing.
             var returnsNothing: Bool { functionSignature?.returns?.map(\.spelling) == ["()"] }
 
-            /// Whether the function itself is asynchronous. Its parameters can be.
+            /// Whether the function itself is asynchronous, regardless of its parameters.
             var isAsynchronous: Bool {
                 var depth = 0
                 let outside = declaration.filter { character in

@@ -97,7 +97,7 @@ import Testing
             try hub.scripted(name).events("e").sink { _ in heard.note(name) }
         }
         events.send(.success([:], correlationId: "early"))
-        #expect(ticks.readings == 0, "nothing is measured while nobody reads")
+        #expect(ticks.readings == 0, "nothing is measured without readers")
         let values = hub.trace.values()
         events.send(.success([:], correlationId: "x"))
         kept[0].cancel()
@@ -163,7 +163,7 @@ import Testing
         #expect(hub.start().findings.isEmpty)
         let values = hub.trace.values()
         for (kind, name) in zip(MessageKind.allCases, ["c", "q", "v", "e"]) {
-            try hub.scripted("Client \(name)").say(kind, Message(name))
+            try hub.scripted("Client \(name)").sendMessage(kind, Message(name))
         }
         _ = try? hub.scripted("Client q").query("q", [:])
         values.cancel()

@@ -30,7 +30,7 @@ import Testing
         #expect(try ViewDocument(json: document.json(pretty: false)) == document)
     }
 
-    @Test func `as JSON each row says its type`() throws {
+    @Test func `in JSON each row has its type`() throws {
         let small = ViewDocument(
             title: "T",
             sections: [.init(rows: [.toggle(id: "a", label: "A", isOn: false, action: .init("do", values: ["n": 1]))])])
@@ -40,7 +40,7 @@ import Testing
         )
     }
 
-    @Test func `lists may be left out of the JSON, rows of unknown type may not come in`() throws {
+    @Test func `lists may be missing in the JSON, and rows of unknown type are refused`() throws {
         let read = try ViewDocument(json: #"{"title":"T","sections":[{"title":"S"},{"actions":[{"id":"a"}]}]}"#)
         #expect(read == ViewDocument(title: "T", sections: [.init(title: "S"), .init(actions: [.init("a")])]))
         for text in [#"{"title":"T","sections":[{"rows":[{"type":"dial"}]}]}"#, #"{"sections":[]}"#, "["] {
@@ -48,7 +48,7 @@ import Testing
         }
     }
 
-    @Test func `as text it is one line per row`() {
+    @Test func `a document as text has one line per row`() {
         #expect(
             document.text() == """
                 Mock
@@ -100,7 +100,7 @@ import Testing
         #expect(throws: invalid) { _ = try text.action(setting: "t", to: "c") }
     }
 
-    @Test func `an action whose id is no command's name says so`() {
+    @Test func `an action whose id is not the name of a command throws`() {
         #expect(throws: PluginError(.invalidName, "")) { _ = try ViewDocument.Action("").command() }
     }
 

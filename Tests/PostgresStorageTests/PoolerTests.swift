@@ -37,7 +37,7 @@ struct PoolerTests {
         #expect(error?.message.contains("open it without prepared statements") == true, "\(String(describing: error))")
     }
 
-    @Test func `a transaction behind a pooler waits for a lock no longer than one before it`() async throws {
+    @Test func `the lock timeout applies behind a pooler too`() async throws {
         var configuration = Self.pooled
         configuration.lockTimeout = .milliseconds(50)
         let url = try await Self.makeURL()

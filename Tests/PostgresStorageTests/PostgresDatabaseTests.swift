@@ -33,7 +33,7 @@ struct PostgresDatabaseTests {
         try database.read { try $0.first("SELECT balance FROM account WHERE name = ?1", [.text(name)])?["balance"] }
     }
 
-    @Test func `a cluster that nothing uses any more ends its server and removes its folder`() async throws {
+    @Test func `an unused cluster ends its server and removes its folder`() async throws {
         var cluster: PostgresCluster? = try await PostgresCluster()
         let folder = try #require(cluster?.folder)
         let file = try String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8)
@@ -72,7 +72,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `an error holds no value that was bound`() async throws {
+    @Test func `an error contains no bound value`() async throws {
         try await Self.withDatabase { database, _, _ in
             for sql in [
                 "INSERT INTO account VALUES (?1, 1), (?1, 1)", "SELECT CAST(?1 AS BIGINT)",
@@ -89,7 +89,7 @@ struct PostgresDatabaseTests {
 
     // MARK: - Round trips
 
-    @Test func `a body costs as many round trips as it asks questions, and a read one`() async throws {
+    @Test func `the number of round trips follows the queries of a body, and a read has one`() async throws {
         try await Self.withDatabase { database, _, _ in
             func trips(_ work: () async throws -> Void) async throws -> Int {
                 try await work()
@@ -152,7 +152,7 @@ struct PostgresDatabaseTests {
     // MARK: - Concurrency
 
     @Test(arguments: [PostgresDatabase.Isolation.serializable, .readCommitted])
-    func `two programs that count up the same row under its lock lose nothing`(
+    func `two programs that increment the same locked row lose no update`(
         isolation: PostgresDatabase.Isolation
     ) async throws {
         var configuration = PostgresDatabase.Configuration()
@@ -180,7 +180,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `two programs that each read what the other writes act as if one were first`() async throws {
+    @Test func `two programs that each read the other's writes have the result of one order`() async throws {
         try await Self.withDatabase { first, url, _ in
             let second = try PostgresDatabase(url: url)
             // Write skew: each transaction takes from one account while both accounts together have enough.
@@ -231,7 +231,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `a program goes on beside a step of a newer one that leaves it what it needs`() async throws {
+    @Test func `a program keeps working after a compatible migration by a newer one`() async throws {
         func table(_ name: String, minimumProgram: String? = nil) -> SQLMigration {
             SQLMigration(
                 name, [.postgreSQL: "CREATE TABLE \"\(name)\" (id BIGINT)"], minimumProgram: minimumProgram)
@@ -259,7 +259,7 @@ struct PostgresDatabaseTests {
 
     // MARK: - Connections that end
 
-    @Test func `reads, look-ups and writes go on after the server ended their connections`() async throws {
+    @Test func `reads, look-ups and writes succeed after the server ended their connections`() async throws {
         try await Self.withDatabase { database, _, name in
             let cluster = try await PostgresCluster.shared()
             for round in 1...3 {
@@ -377,14 +377,14 @@ struct PostgresDatabaseTests {
     }
 
     @Test(arguments: [1, 2, 3])
-    func `a transaction that never reached its commit is not taken for committed, however often the answer is lost`(
+    func `a transaction that never reached its commit does not count as committed, even if the answer is lost again`(
         cuts: Int
     ) async throws {
         try await Self.withDatabase { database, url, _ in
             let proxy = try PostgresProxy(to: url)
             let cut = try PostgresDatabase(url: proxy.url)
             let runs = Locked(0)
-            // The commit is lost, and the responses to queries for its mark.
+            // The proxy drops the commit, and the responses to queries for its mark.
             proxy.loseNext("COMMIT")
             for _ in 1..<cuts { proxy.cutAnswer(to: "is_settled") }
             try await cut.write { connection in
@@ -399,7 +399,8 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `a row that another inserted first is seen the next time, and a real violation is refused`() async throws
+    @Test func `after a concurrent insert the body runs again and sees the row, and a real violation is refused`()
+        async throws
     {
         try await Self.withDatabase { database, url, _ in
             let other = try PostgresDatabase(url: url)
@@ -431,7 +432,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `a server that does not answer in time is given up`() async throws {
+    @Test func `a query fails if the server does not answer in time`() async throws {
         var configuration = PostgresDatabase.Configuration()
         configuration.timeout = .milliseconds(300)
         configuration.retryTimeout = .zero
@@ -443,7 +444,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `a look-up after one that found no server is asked when there is one again`() async throws {
+    @Test func `a look-up succeeds when the server is back after a failed one`() async throws {
         try await Self.withDatabase { database, url, _ in
             let proxy = try PostgresProxy(to: url)
             let cut = try PostgresDatabase(url: proxy.url)
@@ -488,14 +489,14 @@ struct PostgresDatabaseTests {
         #expect(error?.message.contains("LATIN1") == true)
     }
 
-    @Test func `a database that takes no writes is refused`() async throws {
+    @Test func `a read-only database is refused`() async throws {
         let cluster = try await PostgresCluster.shared()
         try await cluster.run("CREATE DATABASE frozen TEMPLATE template0")
         try await cluster.run("ALTER DATABASE frozen SET default_transaction_read_only = on")
         #expect(throws: SQLError(.readOnly, "")) { _ = try PostgresDatabase(url: cluster.url(of: "frozen")) }
     }
 
-    @Test func `a password in the URL works where the configuration allows it`() async throws {
+    @Test func `a password in the URL works if the configuration allows it`() async throws {
         let cluster = try await PostgresCluster.shared()
         var configuration = PostgresDatabase.Configuration()
         configuration.allowsPasswordInURL = true

@@ -15,7 +15,7 @@ import Testing
         ("SELECT ?1::text", "SELECT $1::text", 1), ("SELECT 'ö', \"ü\", ?1", "SELECT 'ö', \"ü\", $1", 1),
         ("SELECT ?10, ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9", "SELECT $10, $1, $2, $3, $4, $5, $6, $7, $8, $9", 10),
     ])
-    func `placeholders are translated, what is quoted stays`(text: String, sql: String, placeholders: Int) throws {
+    func `placeholders are translated, and quoted text stays`(text: String, sql: String, placeholders: Int) throws {
         let statement = try PostgresStatement(text)
         #expect(statement.sql == sql)
         #expect(statement.placeholders == placeholders)
@@ -33,14 +33,14 @@ import Testing
         "COMMIT", " commit", "-- a comment\n RollBack", "/* a */ (BEGIN)", "; START TRANSACTION", "SET x = 1",
         "declare c cursor for select 1",
     ])
-    func `the first word says what is not a body's business`(text: String) throws {
+    func `statements that a body may not execute are recognized by their first word`(text: String) throws {
         #expect(try PostgresStatement(text).isReserved)
         #expect(try !PostgresStatement("SELECT 'COMMIT'").isReserved)
     }
 
     /// Unterminated strings, names and comments.
     @Test(arguments: ["'", "\"", "E'\\", "/*", "/* /*", "$$", "$a$", "$a", "?", "--", "e'", "a'"])
-    func `a text that ends early is no trap`(end: String) {
+    func `an unterminated text does not trap`(end: String) {
         _ = try? PostgresStatement("SELECT 1 \(end)")
         _ = try? PostgresStatement(end)
     }

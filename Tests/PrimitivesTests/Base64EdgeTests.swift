@@ -18,7 +18,7 @@ import Testing
 
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)
 
-    @Test func `exactly the characters of each alphabet are taken`() {
+    @Test func `exactly the characters of each alphabet are accepted`() {
         let standard = Set(Self.letters + Array("+/".utf8))
         let url = Set(Self.letters + Array("-_".utf8))
         for byte in UInt8.min...UInt8.max {
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `only one text of the same bytes is accepted`() {
+    @Test func `only one encoding of the same bytes is accepted`() {
         let alphabet = Self.letters + Array("-_".utf8)
         var (ofOne, ofTwo) = (0, 0)
         for first in alphabet {
@@ -56,7 +56,7 @@ import Testing
         #expect(Base64.decodeURL(text) == nil)
     }
 
-    @Test func `bytes that are not in one piece of memory are encoded alike`() {
+    @Test func `bytes in several pieces of memory are encoded in the same way`() {
         let bytes = (0..<100).map { UInt8($0) }
         #expect(Base64.encode(bytes.lazy.map { $0 }) == Base64.encode(bytes))
         #expect(Base64.decodeURL(Base64.encodeURL(bytes).utf8.reversed().reversed()) == bytes)

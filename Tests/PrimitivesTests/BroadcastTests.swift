@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    @Test func `a new reader first gets the last value where that is wanted`() async {
+    @Test func `with replaysLast, a new reader first gets the last value`() async {
         let broadcast = Broadcast<Int>(replaysLast: true)
         broadcast.send(1)
         broadcast.send(2)
@@ -25,7 +25,7 @@ import Testing
         #expect(await reader.next() == 3)
     }
 
-    @Test func `a slow reader keeps the newest and a late one ends at once`() async {
+    @Test func `a slow reader keeps the newest values, and a reader after the end ends at once`() async {
         let broadcast = Broadcast<Int>()
         let slow = broadcast.stream(keeping: 2)
         for value in 0..<5 { broadcast.send(value) }
@@ -33,13 +33,13 @@ import Testing
         var seen: [Int] = []
         for await value in slow { seen.append(value) }
         #expect(seen == [3, 4])
-        for await _ in broadcast.stream() { Issue.record("a finished broadcast has nothing to say") }
+        for await _ in broadcast.stream() { Issue.record("a finished broadcast sent a value") }
     }
 
     /// Resuming a task and cancelling it both take the runtime's lock of that task. A broadcast that held its own lock
     /// during one and needed it in the other would deadlock. The senders have their own threads, because they never
     /// wait and would block tasks.
-    @Test(.timeLimit(.minutes(2))) func `readers that are given up while somebody sends do not stop it`() async {
+    @Test(.timeLimit(.minutes(2))) func `readers that are cancelled during a send do not stop it`() async {
         let broadcast = Broadcast<Int>(replaysLast: true)
         broadcast.send(0)
         let isOver = OneWayFlag()
@@ -60,7 +60,7 @@ import Testing
         isOver.set()
     }
 
-    @Test func `of many who send at once, every reader sees the same order, and each sender's own`() async {
+    @Test func `with many concurrent senders, all readers see one order, which keeps each sender's order`() async {
         let broadcast = Broadcast<[Int]>()
         let streams = (0..<3).map { _ in broadcast.stream(keeping: 10_000) }
         await withTaskGroup(of: Void.self) { group in

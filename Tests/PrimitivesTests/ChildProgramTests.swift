@@ -56,7 +56,7 @@ import Testing
         #expect(await child.end() == 3)
     }
 
-    @Test func `a child that never ends is killed when its object goes`() async throws {
+    @Test func `a child that never ends is killed when its object is released`() async throws {
         let processID: Int32
         do {
             let child = try ChildProgram(
@@ -133,7 +133,7 @@ import Testing
         await child.write("nothing")
     }
 
-    @Test func `a stream that ends without a line has none`() async throws {
+    @Test func `a stream without a line feed has no first line`() async throws {
         let child = try ChildProgram("/bin/sh", ["-c", "printf half"], output: .captured)
         #expect(await child.output.firstLine() == nil)
         #expect(await child.output.text() == "half")
@@ -151,9 +151,9 @@ import Testing
         }
     }
 
-    // MARK: - What it inherits
+    // MARK: - Inherited state
 
-    @Test func `its environment is this one's with what is added, its folder the one given`() async throws {
+    @Test func `a child has this process's environment with additions, and the given folder`() async throws {
         let key = "SOUK_CHILD_\(UUID().uuidString.prefix(8))"
         let outcome = try await shell("printf %s \"$\(key):$PATH\"", environment: [key: "a b=c"])
         #expect(outcome.output == "a b=c:" + (ProcessInfo.processInfo.environment["PATH"] ?? ""))
@@ -180,7 +180,7 @@ import Testing
         }
     }
 
-    @Test func `SIGTERM reaches a child that was started from a thread which takes no signals`() async throws {
+    @Test func `SIGTERM reaches a child that was started from a thread which blocks signals`() async throws {
         let started = Broadcast<ChildProgram?>(replaysLast: true)
         Thread.detachNewThread {
             var all = sigset_t()
@@ -198,7 +198,7 @@ import Testing
         }
     }
 
-    // MARK: - In a process of their own, for what all tests would feel
+    // MARK: - In a process of their own, because they change the whole process
 
     @Test func `a signal that this process ignores is not ignored by a child`() async {
         await #expect(processExitsWith: .success) {

@@ -4,7 +4,7 @@ import Testing
 
 /// The digests compared with Python's `hashlib` and `uuid`.
 @Suite struct DigestEdgeTests {
-    /// Of so many letters a, around the ends of blocks and where the padding needs one more.
+    /// Messages of this many letters `a`: around the ends of blocks, and where the padding needs another block.
     @Test(arguments: [
         (0, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"),
         (1, "ca978112ca1bbdcafac231b39a23dc4da786eff8147c4e72b9807785afee48bb"),
@@ -22,7 +22,7 @@ import Testing
         #expect(Hex.encode(SHA256.hash([UInt8](repeating: 0x61, count: length))) == digest)
     }
 
-    @Test func `a message cut anywhere has the same digest`() {
+    @Test func `a message that is split anywhere has the same digest`() {
         let bytes = (0..<130).map { UInt8(truncatingIfNeeded: $0 &* 37) }
         let whole = SHA256.hash(bytes)
         for first in 0...130 {
@@ -38,7 +38,8 @@ import Testing
         }
     }
 
-    /// In the DNS namespace. The name follows 16 bytes, so a block ends after 48 of it and padding needs one more after 40.
+    /// Names in the DNS namespace, whose 16 bytes precede the name. A block of 64 bytes ends after 48 bytes of the name,
+    /// and the padding needs another block from 40 bytes on.
     @Test(arguments: [
         ("", "4ebd0208-8328-5d69-8c44-ec50939c0967"),
         (String(repeating: "a", count: 39), "5824f981-4282-59d4-9716-acb6d741350e"),

@@ -7,7 +7,7 @@ import Testing
 
     init() throws { try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true) }
 
-    @Test func `what is written is read, replaces what was there, and is this user's alone`() throws {
+    @Test func `a written file replaces the old one, and only this user can read it`() throws {
         defer { clean() }
         try DurableFile.write([1, 2], to: folder + "/a", by: folder + "/t")
         try DurableFile.write([3], to: folder + "/a", by: folder + "/t")

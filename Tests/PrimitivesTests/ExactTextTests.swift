@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    /// With `SOUK_IDENTITIES` all of Unicode, else where letters are composed.
+    /// All of Unicode if `SOUK_IDENTITIES` is set; otherwise the ranges with composed letters.
     @Test(
         arguments: ProcessInfo.processInfo.environment["SOUK_IDENTITIES"] == nil
             ? [0...0x33FF, 0xAC00...0xACFF, 0xD700...0xD7FF, 0xF900...0xFAFF, 0x1D000...0x1D1FF, 0x2F800...0x2FA1F]

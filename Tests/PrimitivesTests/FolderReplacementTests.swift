@@ -12,20 +12,20 @@ import Testing
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
     }
 
-    @Test func `new content takes a place that was empty, and nothing else is left`() throws {
+    @Test func `new content can be the first, and no other file is left`() throws {
         defer { clean() }
         try replace(with: "new")
         #expect(try content() == ["film", "film/name: new"])
     }
 
-    @Test func `new content takes the place of old content whole`() throws {
+    @Test func `new content replaces all old content`() throws {
         defer { clean() }
         try replace(with: "old", file: "elsewhere")
         try replace(with: "new")
         #expect(try content() == ["film", "film/name: new"])
     }
 
-    @Test func `until it is committed, and when it never is, the old content stays`() throws {
+    @Test func `without a commit the old content stays`() throws {
         defer { clean() }
         try replace(with: "old")
         var replacement: FolderReplacement? = try FolderReplacement(of: folder)
@@ -70,7 +70,7 @@ import Testing
         #expect((0..<16).map { "film/name: \($0)" }.contains(names[1]))
     }
 
-    @Test func `where folders cannot be exchanged the old one is moved aside`() async throws {
+    @Test func `if folders cannot be exchanged, the old one is moved aside`() async throws {
         defer { clean() }
         try replace(with: "old")
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -117,7 +117,7 @@ import Testing
         #expect(try content() == ["film", "film/name: old"])
     }
 
-    @Test func `a removed folder is gone whole, and removing none is nothing`() throws {
+    @Test func `a folder is removed completely, and removing a missing one has no effect`() throws {
         defer { clean() }
         try replace(with: "old")
         try FolderReplacement.remove(folder)
@@ -129,7 +129,7 @@ import Testing
         #expect(try content() == ["name: file"])
     }
 
-    @Test func `a file, a link or a missing parent is no folder to replace`() throws {
+    @Test func `a file, a link and a folder without a parent cannot be replaced`() throws {
         defer { clean() }
         try write("file", parent.path)
         let file = parent.path + "/name"

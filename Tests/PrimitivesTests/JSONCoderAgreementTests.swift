@@ -206,8 +206,8 @@ import Testing
 
     /// Returns whether both coders read the document.
     ///
-    /// Foundation reports a number that does not fit without its path, any one of several errors in a dictionary, and
-    /// null instead of a value of another type for a Bool.
+    /// The errors may differ in three ways. Foundation reports a number that does not fit without its path. It reports
+    /// any one of several errors in a dictionary. For a Bool it reports null instead of a value of another type.
     @discardableResult
     private func agree<T: Decodable & Equatable>(_ type: T.Type, _ document: JSONValue) throws -> Bool {
         let text = document.text()
@@ -236,7 +236,7 @@ import Testing
             func steps(_ context: DecodingError.Context) -> [String] {
                 context.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }
             }
-            /// The elements of containers have different names here, without consequence.
+            /// Returns a name that ignores the types of a container's elements, which differ between the coders.
             func name(_ type: Any.Type) -> String {
                 let name = "\(type)"
                 return name.hasPrefix("Dictionary") ? "object" : name.hasPrefix("Array") ? "array" : name

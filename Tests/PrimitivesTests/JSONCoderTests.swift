@@ -8,7 +8,7 @@ import Testing
 
     private struct Child: Codable, Equatable { let name: String, count: Int }
 
-    @Test func `a nested container, a parent's container and a single value are read where they are`() throws {
+    @Test func `a nested container, a parent's container and a single value are read at their places`() throws {
         struct Tree: Codable, Equatable {
             var numbers: [Int] = [], name = "", parent = "", flag: Bool?
 
@@ -99,7 +99,7 @@ import Testing
         #expect(sizes.bytes == [0, 255] && sizes.large == .max && sizes.real == 0 && sizes.single == 0.1)
     }
 
-    @Test func `an object with many members is read and written in the time of a few`() throws {
+    @Test func `an object with many members is encoded and decoded`() throws {
         let names = (0..<50_000).map { "name \($0)" }
         let dictionary = Dictionary(uniqueKeysWithValues: names.map { ($0, $0.utf8.count) })
         let json = try JSONValue(encoding: dictionary)
@@ -151,7 +151,7 @@ import Testing
         #expect(context.codingPath.count == 512)
     }
 
-    @Test func `a document within a document is kept as it is written`() throws {
+    @Test func `a document within a document keeps its text`() throws {
         struct Envelope: Codable, Equatable {
             let body: JSONValue
             let inner: Wrapped
@@ -166,7 +166,7 @@ import Testing
         #expect(try JSONValue(encoding: envelope).text() == text)
     }
 
-    @Test func `an error of a type's own is thrown as it is, or with its place`() throws {
+    @Test func `an error of a type's own is thrown unchanged, or with its path`() throws {
         struct Own: Error {}
         struct Picky: Decodable {
             init(from decoder: any Decoder) throws { throw Own() }

@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `two names that differ by their form are one name given twice`(pair: UnicodeForms) {
+    func `two names that differ only in their Unicode form are duplicates`(pair: UnicodeForms) {
         for names in [(pair.composed, pair.other), (pair.other, pair.composed), (pair.other, pair.other)] {
             #expect(throws: JSONError.self) {
                 try JSONValue(parsing: Self.object([(names.0, 1), ("x", 2), (names.1, 3)]))

@@ -8,7 +8,7 @@ import Testing
     @Test(arguments: [
         "", " 1", "1 ", "1\n", "\t1", "1,2", "[1]", "true", "null", "\"1\"", "+1", "1.", "01", "NaN", "١", "1 2", "-",
     ])
-    func `a text that is not exactly a number makes none`(text: String) {
+    func `text that is not exactly a number is refused`(text: String) {
         #expect(JSONNumber(text: text) == nil)
     }
 
@@ -24,7 +24,7 @@ import Testing
         ("123456789012345678901234567890", "1.2345678901234567890123456789e29"), ("1e400", "10e399"),
         ("1e99999999999999999999", "1e+099999999999999999999"),
     ])
-    func `two spellings of one number are equal and hash alike`(one: String, other: String) throws {
+    func `two spellings of one number are equal and have the same hash`(one: String, other: String) throws {
         #expect(try number(one) == number(other))
         #expect(try number(one).hashValue == number(other).hashValue)
         #expect(try Set([number(one), number(other)]).count == 1)
@@ -46,7 +46,7 @@ import Testing
         (1e15, "1000000000000000.0"), (1e16, "1e+16"),
         (1e300, "1e+300"), (.leastNonzeroMagnitude, "5e-324"), (.infinity, "0"), (-.infinity, "0"), (.nan, "0"),
     ])
-    func `a Double is written as a number of JSON, and what is none as 0`(value: Double, text: String) throws {
+    func `a Double is written as a JSON number, and one that is not finite as 0`(value: Double, text: String) throws {
         #expect(JSONNumber(value).text == text)
         #expect(try JSONValue(parsing: JSONNumber(value).text).doubleValue == (value.isFinite ? value : 0))
     }

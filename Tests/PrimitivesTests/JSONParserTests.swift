@@ -20,7 +20,7 @@ import Testing
         "{a:1}", "{\"a\":1,}", "{,}", "{\"a\"}", "{\"a\":}", "{\"a\":1 \"b\":2}", "{1:2}", "[1 2]", "[,1]", "[", "{",
         "]", "}", "[}", "{]", "[1]]", "[1],",
     ])
-    func `what only other formats allow is refused`(text: String) {
+    func `text that only other formats allow is refused`(text: String) {
         #expect(throws: JSONError.self) { try parse(text) }
     }
 
@@ -48,7 +48,7 @@ import Testing
         (#""\u0000""#, "\0"), (#""\ud83d\ude00""#, "😀"), (#""\uD834\uDD1E""#, "𝄞"), (#""\uFFFF""#, "\u{FFFF}"),
         ("\"\u{7F}\u{80}\u{2028}\"", "\u{7F}\u{80}\u{2028}"), (#""/""#, "/"), (#""""#, ""),
     ])
-    func `a string means what its escapes say`(text: String, value: String) throws {
+    func `the escapes of a string are decoded`(text: String, value: String) throws {
         let read = try #require(try parse(text).stringValue)
         #expect(Array(read.unicodeScalars) == Array(value.unicodeScalars))
     }
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `depth is not used up by neighbours`() throws {
+    @Test func `siblings do not add to the depth`() throws {
         let wide = "[" + Array(repeating: "[{}]", count: 1000).joined(separator: ",") + "]"
         #expect(try JSONValue(parsing: wide, depth: 3).arrayValue?.count == 1000)
     }
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: [#"{"a":1,"a":1}"#, #"{"a":1,"\u0061":2}"#, #"[{"b":{"a":1,"b":2,"a":3}}]"#, #"{"":1,"":2}"#])
-    func `a name may appear once in an object, however it is written`(text: String) {
+    func `a name may appear once in an object, in any spelling`(text: String) {
         #expect {
             try parse(text)
         } throws: {

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `pretty text has a line for each member, and none inside what is empty`() {
+    @Test func `pretty text has a line for each member, and empty containers are on one line`() {
         let value: JSONValue = ["b": [1, [], [:]], "a": ["c": nil]]
         let text = """
             {
@@ -60,7 +60,7 @@ import Testing
         #expect(JSONMembers(["b": 1, "a": 2, "c": 3] as JSONObject).keys == ["a", "b", "c"])
     }
 
-    @Test func `order makes no difference, an additional member or another value does`() {
+    @Test func `objects are equal in any order, and differ by an additional member or another value`() {
         let one: JSONMembers = ["a": 1, "b": [1, 2]]
         #expect(one == ["b": [1, 2], "a": 1.0])
         #expect(one.hashValue == (["b": [1, 2], "a": 1.0] as JSONMembers).hashValue)
@@ -82,13 +82,13 @@ import Testing
         for value in values where value.arrayValue == nil { #expect(value[0] == nil) }
     }
 
-    @Test func `an index outside an array is no element`() {
+    @Test func `an index outside an array has no element`() {
         let list: JSONValue = [1, 2]
         #expect(list[0] == 1 && list[1] == 2)
         #expect(list[2] == nil && list[-1] == nil && list[.max] == nil)
     }
 
-    @Test func `setting a member of something else makes an object of it`() {
+    @Test func `setting a member of a value that is not an object makes it one`() {
         var value: JSONValue = "text"
         value["a"] = 1
         #expect(value == ["a": 1])

@@ -30,7 +30,7 @@ import Testing
         "", "2026-02-30T00:00:00Z", "2026-01-01", "2026-01-01T00:00:00", "2026-01-01T25:00:00Z", "x",
         "9999-12-31T23:59:59-00:01", "9999-12-31T23:59:59.9996Z", "0000-01-01T00:00:00+00:01",
     ])
-    func `what is not a date is refused`(text: String) {
+    func `text that is not a date is refused`(text: String) {
         #expect(RFC3339.date(from: text) == nil)
     }
 }
@@ -80,7 +80,7 @@ import Testing
         #expect(value["a"]?[0]?.intValue == 1000)
     }
 
-    @Test func `a whole number is read by its digits, never as its neighbour`() {
+    @Test func `a whole number is read exactly from its digits`() {
         let cases: [(String, Int?)] = [
             ("0", 0), ("-0", 0), ("0.0e99", 0), ("1.50e2", 150), ("-12e0", -12), ("120E-1", 12), ("0.012e+3", 12),
             ("9007199254740993.0", 9_007_199_254_740_993), ("9223372036854775807", .max),

@@ -10,7 +10,7 @@ import Testing
         var value = 0
     }
 
-    @Test func `what is resolved before, while or after its task asks arrives`() async throws {
+    @Test func `a result arrives if it is resolved before, during or after the wait`() async throws {
         for round in 0..<300 {
             let promise = Promise<Box>()
             Thread.detachNewThread {

@@ -84,7 +84,7 @@ import Testing
         withExtendedLifetime(reserved) {}
     }
 
-    @Test func `a program that does not share addresses cannot take it`() throws {
+    @Test func `a program that does not share addresses cannot bind a reserved port`() throws {
         let reserved = try ReservedPort()
         #expect(Socket().bind(reserved.number) == EADDRINUSE)
         withExtendedLifetime(reserved) {}
@@ -95,7 +95,7 @@ import Testing
         #expect(Set(reserved.map(\.number)).count == reserved.count)
     }
 
-    @Test func `the system does not assign it to a socket that requests any port`() throws {
+    @Test func `the system does not assign a reserved port to a socket that requests any port`() throws {
         let reserved = try ReservedPort()
         for _ in 0..<2000 {
             let other = Socket()
@@ -116,7 +116,7 @@ import Testing
         }
 
         @Test(.enabled(if: narrow(Socket(), to: 40000), "Linux has IP_LOCAL_PORT_RANGE from 6.3 on"))
-        func `nor when it is the only one left to give`() throws {
+        func `the system does not assign a reserved port even if no other is left`() throws {
             let reserved = try ReservedPort()
             for shares in [false, true] {
                 let server = Socket()

@@ -12,7 +12,7 @@ import Testing
             ([0xF4, 0x90, 0x80, 0x80], false),
             ([0x61, 0xEF, 0xBF, 0xBD, 0xFF], false), ([0xEF, 0xBB, 0xBF, 0x61], true),
         ] as [([UInt8], Bool)])
-    func `what is not UTF-8 is no text`(bytes: [UInt8], isText: Bool) {
+    func `bytes that are not UTF-8 are refused`(bytes: [UInt8], isText: Bool) {
         #expect((String(utf8: bytes) != nil) == isText)
         #expect(String.comparing(bytes).map { Array($0.utf8) } == (isText ? bytes : nil))
     }

@@ -13,7 +13,7 @@ import Testing
     }
 
     /// Foundation accepts some of these.
-    @Test func `a text with any other character in it is no UUID`() {
+    @Test func `a text with any other character is not a UUID`() {
         var numbers = SeededNumbers(state: 36)
         for _ in 0..<2000 {
             var characters = Array(UUID().uuidString.unicodeScalars)

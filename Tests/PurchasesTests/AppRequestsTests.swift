@@ -23,7 +23,7 @@ import Testing
         return plugin
     }
 
-    @Test func `a page is opened by the app, and then the plugin goes on`() async throws {
+    @Test func `a page is opened by the app, and then the plugin continues`() async throws {
         let (plugin, other) = (cancellingOnAPage(), StubPlugin("other"))
         let invalidated = Gate()
         invalidated.open()
@@ -57,11 +57,13 @@ import Testing
         await #expect(throws: PurchaseError(.unsupported)) { try await client.cancelSubscription(with: token) }
         var urls = client.urlsToOpen.makeAsyncIterator()
         let caller = Task { try await client.cancelSubscription(with: token) }
-        _ = await urls.next()  // and lets go of it
+        _ = await urls.next()  // and releases it
         await #expect(throws: PurchaseError(.unsupported)) { try await caller.value }
     }
 
-    @Test func `a plugin's deadline waits for the customer, and begins anew after`() async throws {
+    @Test func `a plugin's deadline does not run while the customer is on a page, and begins anew after it`()
+        async throws
+    {
         let (clock, gate) = (ManualClock(), Gate())
         let plugin = StubPlugin("web")
         plugin.change { [weak plugin] in
@@ -121,7 +123,7 @@ import Testing
         for number in 0..<3 { #expect(await promoted.next()?.product.productIdentifier == "pro\(number)") }
     }
 
-    @Test func `a promoted purchase that its plugin cannot make fails, and no other is asked`() async throws {
+    @Test func `a promoted purchase that its plugin cannot make fails, and no other plugin is called`() async throws {
         let (announcer, other) = (StubPlugin("announcer"), StubPlugin.sound("other"))
         let client = try await PurchaseClient.with(announcer, other)
         announcer.announce(product)

@@ -5,7 +5,7 @@ import Testing
 @testable import Purchases
 
 @Suite(.timeLimit(.minutes(1))) struct CompletionTests {
-    private let product = Performance.product
+    private let product = PerformedOperation.product
 
     /// Returns the result of a form with a completion handler.
     private func answer<Value: Sendable>(
@@ -74,7 +74,7 @@ import Testing
         #expect(calls.withLock { $0 } == [true])
     }
 
-    @Test func `handlers run where the app wants them`() async throws {
+    @Test func `handlers are called by the app's function`() async throws {
         let handedOver = Locked<[@Sendable () -> Void]>([])
         var configuration = PurchaseClient.Configuration.patient
         configuration.callBack = { handler in handedOver.withLock { $0.append(handler) } }

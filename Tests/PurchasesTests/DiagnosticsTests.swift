@@ -76,8 +76,8 @@ import Testing
             ])
     }
 
-    @Test(arguments: Performance.all.indices) func `every operation is reported`(row: Int) async throws {
-        let (operation, perform) = (Performance.all[row].operation, Performance.all[row].perform)
+    @Test(arguments: PerformedOperation.all.indices) func `every operation is reported`(row: Int) async throws {
+        let (operation, perform) = (PerformedOperation.all[row].operation, PerformedOperation.all[row].perform)
         let plugin = StubPlugin.sound("a")
         let client = try await client(plugin)
         var diagnostics = client.diagnostics.makeAsyncIterator()

@@ -21,7 +21,7 @@ import Testing
         try SecureStorageContract.verify(FileSecureStorage(directory: directory))
     }
 
-    @Test func `the storage in memory keeps it too`() throws {
+    @Test func `the storage in memory keeps the contract too`() throws {
         try SecureStorageContract.verify(MemorySecureStorage())
     }
 
@@ -71,7 +71,7 @@ import Testing
         #expect(throws: PurchaseError(.storageCorrupt)) { try storage.data(for: "session") }
     }
 
-    @Test func `every changed byte is noticed`() throws {
+    @Test func `every changed byte is detected`() throws {
         let storage = try FileSecureStorage(directory: directory)
         try storage.set([1, 2, 3], for: "session")
         let file = URL(fileURLWithPath: directory + "/session.value")

@@ -92,7 +92,7 @@ struct KeychainStorageTests {
         #expect(try storage("shared", group: "TEAM.shared").data(for: "subscriptions") == [7])
     }
 
-    @Test func `a value may be read from the first unlocking on, unless the app says otherwise`() throws {
+    @Test func `a value can be read after the first unlock, unless the app configures another rule`() throws {
         try storage().set([1], for: "session")
         var configuration = KeychainStorage.Configuration(service: "strict")
         configuration.accessibility = .whenUnlocked
@@ -100,14 +100,14 @@ struct KeychainStorageTests {
         #expect(keychain.written.map(\.accessibility) == [.afterFirstUnlock, .whenUnlocked])
     }
 
-    @Test func `an item that another process makes in between is written over`() throws {
+    @Test func `an item that another process creates in between is overwritten`() throws {
         try storage().set([1], for: "session")
         keychain.refuse(.itemNotFound)
         try storage().set([2], for: "session")
         #expect(try storage().data(for: "session") == [2])
     }
 
-    @Test func `an item that comes and goes for ever is an error, not an endless attempt`() throws {
+    @Test func `an item that appears and disappears again and again is an error, not an endless loop`() throws {
         for _ in 0..<20 { keychain.refuse(.itemNotFound, .duplicateItem) }
         #expect(throws: PurchaseError(.storageFailed)) { try storage().set([2], for: "session") }
     }

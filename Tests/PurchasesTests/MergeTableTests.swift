@@ -81,7 +81,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     }
 
     var perform: @Sendable (PurchaseClient, [StubPlugin]) async throws -> [String] {
-        get throws { try #require(Performance.all.first { $0.operation == operation }).perform }
+        get throws { try #require(PerformedOperation.all.first { $0.operation == operation }).perform }
     }
 
     var callsAllPlugins: Bool { called == Self.allPlugins }
@@ -113,7 +113,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     @Test func `there is a row for every operation, under the name of the client's method`() {
         #expect(PurchaseOperation.all == Row.all.map(\.operation))
         #expect(PurchaseOperation.all.map(\.name) == Row.all.map(\.name))
-        #expect(Performance.all.map(\.operation) == PurchaseOperation.all)
+        #expect(PerformedOperation.all.map(\.operation) == PurchaseOperation.all)
     }
 
     @Test(arguments: Row.all) fileprivate func `the rule of an operation agrees with its row`(row: Row) {

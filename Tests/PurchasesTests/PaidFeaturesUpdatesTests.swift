@@ -105,7 +105,7 @@ import Testing
         await client.close()
     }
 
-    @Test func `a client that goes away ends its readers`() async throws {
+    @Test func `a released client ends its readers`() async throws {
         var client: PurchaseClient? = try await PurchaseClient.with(StubPlugin("a"))
         var updates = client?.paidFeaturesUpdates.makeAsyncIterator()
         client = nil

@@ -8,15 +8,15 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct PaltaCasesTests {
     /// An operation of one plugin, with its call.
     struct Chain: Sendable {
-        let performance: Performance
+        let performed: PerformedOperation
         let call: String
 
-        static let all = Performance.all.filter { $0.operation.rule.called == .inOrder }.map { performance in
+        static let all = PerformedOperation.all.filter { $0.operation.rule.called == .inOrder }.map { performed in
             let calls: [PurchaseOperation: String] = [
                 .getPromotionalOffer: "offer", .purchase: "purchase", .cancelSubscription: "cancel",
                 .sendRestoreLink: "restoreLink", .presentCodeRedemptionUI: "redeem",
             ]
-            return Chain(performance: performance, call: calls[performance.operation] ?? "")
+            return Chain(performed: performed, call: calls[performed.operation] ?? "")
         }
     }
 
@@ -27,7 +27,7 @@ import Testing
     @Test(arguments: Chain.all.indices) func `the first success ends the search`(index: Int) async throws {
         let (chain, plugins) = (Chain.all[index], [StubPlugin.sound("a"), .sound("b"), .sound("c")])
         let client = try await PurchaseClient.with(plugins[0], plugins[1], plugins[2])
-        _ = try await chain.performance.perform(client, plugins)
+        _ = try await chain.performed.perform(client, plugins)
         #expect(asked(chain, plugins) == [1, 0, 0])
     }
 
@@ -36,14 +36,14 @@ import Testing
         let chain = Chain.all[index]
         let plugins = [StubPlugin("a"), .failing("b", with: Refusal(2)), .failing("c", with: Refusal(3))]
         let client = try await PurchaseClient.with(plugins[0], plugins[1], plugins[2])
-        await #expect(throws: Refusal(2)) { try await chain.performance.perform(client, plugins) }
+        await #expect(throws: Refusal(2)) { try await chain.performed.perform(client, plugins) }
         #expect(asked(chain, plugins) == [1, 1, chain.call == "redeem" ? 1 : 0])
     }
 
     @Test(arguments: Chain.all.indices) func `the last plugin can handle the operation`(index: Int) async throws {
         let (chain, plugins) = (Chain.all[index], [StubPlugin("a"), StubPlugin("b"), .sound("c")])
         let client = try await PurchaseClient.with(plugins[0], plugins[1], plugins[2])
-        _ = try await chain.performance.perform(client, plugins)
+        _ = try await chain.performed.perform(client, plugins)
         #expect(asked(chain, plugins) == [1, 1, 1])
     }
 

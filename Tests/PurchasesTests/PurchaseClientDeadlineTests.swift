@@ -8,7 +8,7 @@ import Testing
     private let clock = ManualClock()
     private let gate = Gate()
     /// Counts the cancelled deadlines as arrivals.
-    private let calledOff = Gate()
+    private let cancelledDeadlines = Gate()
 
     /// Returns a plugin that does not answer, even when cancelled, until the gate opens.
     private func unresponsive(_ name: String = "unresponsive") -> StubPlugin {
@@ -36,15 +36,15 @@ import Testing
     }
 
     private func client(_ plugins: any PurchasePlugin...) async throws -> PurchaseClient {
-        let (clock, calledOff) = (clock, calledOff)
-        calledOff.open()
+        let (clock, cancelledDeadlines) = (clock, cancelledDeadlines)
+        cancelledDeadlines.open()
         let client = PurchaseClient(
             configuration: .init(pluginDeadline: .seconds(30)) { duration in
                 do {
                     try await clock.sleep(
                         until: clock.now().addingTimeInterval(TimeInterval(duration.components.seconds)))
                 } catch {
-                    await calledOff.pass()
+                    await cancelledDeadlines.pass()
                     throw error
                 }
             })
@@ -59,7 +59,7 @@ import Testing
     ) async throws -> Value {
         let task = Task { try await body() }
         await gate.arrivals()
-        if others > 0 { await calledOff.arrivals(others) }
+        if others > 0 { await cancelledDeadlines.arrivals(others) }
         await clock.waiters(atLeast: 1)
         clock.advance(by: 30)
         return try await task.value
@@ -110,7 +110,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `an operation goes on to the plugin after the one that does not answer`() async throws {
+    @Test func `after a plugin that does not answer, the next plugin is called`() async throws {
         let offer = PromoOffer(productDiscount: ProductDiscount(), identifier: "half")
         let client = try await client(unresponsive(), StubPlugin("signer") { $0.offer = { .success(offer) } })
         let answer = try await afterDeadline(others: 0) {

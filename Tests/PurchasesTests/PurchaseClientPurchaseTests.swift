@@ -27,7 +27,7 @@ import Testing
         #expect(after.calls == ["invalidate", "paidFeatures"])
     }
 
-    @Test func `a failure goes to the caller and no further plugin is asked`() async throws {
+    @Test func `a failure goes to the caller, and no further plugin is called`() async throws {
         let after = StubPlugin("after") { $0.purchase = Self.selling(.of("pro")) }
         let client = try await PurchaseClient.with(
             StubPlugin("before"), StubPlugin("failing") { $0.purchase = { _ in .failure(Refusal(3)) } }, after)
@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `a plugin that is listed twice is asked twice and no more`() async throws {
+    @Test func `a plugin that is listed twice is called twice and no more`() async throws {
         let plugin = StubPlugin("a")
         let client = try await PurchaseClient.with(plugin, plugin)
         await #expect(throws: PurchaseError(.noSuitablePlugin)) { try await client.purchase(product) }

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: [PurchaseError.Code.unreachable, .timedOut, .rateLimited, .serverError])
-    func `a plugin that cannot be reached is reported and logged in before it is next asked`(
+    func `a plugin that cannot be reached is reported, and logged in before its next call`(
         code: PurchaseError.Code
     ) async throws {
         let away = StubPlugin("away") {

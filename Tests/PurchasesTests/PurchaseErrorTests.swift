@@ -16,7 +16,7 @@ import Testing
         #expect("\(error)" == error.reason)
     }
 
-    @Test func `a customer reads a sentence of the table, and the developer's where the table has none`() {
+    @Test func `a customer gets the sentence of the table, or the developer's sentence without one`() {
         let error: any Error = PurchaseError(.unreachable, "GET https://a.example/v1: no route to host.")
         #expect(error.localizedDescription == CustomerSentences.english["souk.error.unreachable"])
         #expect("\(error)" == "GET https://a.example/v1: no route to host.")

@@ -12,7 +12,7 @@ import Testing
     private let storage = MemorySecureStorage()
     private let clock = ManualClock()
 
-    /// A run of the app.
+    /// Launches the app with these plugins, and returns its client.
     private func launch(
         _ plugins: any PurchasePlugin..., user: UserId? = ada, storage: (any SecureStorage)? = nil
     ) async throws -> PurchaseClient {
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `a plugin that keeps its answers is not stored, and its answers count from the start`()
+    @Test func `answers that a plugin keeps itself are not stored, and count from the start`()
         async throws
     {
         let then = clock.now()
@@ -97,15 +97,16 @@ import Testing
         #expect(try await second.getFeatures().features.map(\.name) == ["own"])
     }
 
-    @Test func `the stored answers of an earlier version count if such a plugin has none`() async throws {
+    @Test func `the stored answers of an earlier version count if a plugin that keeps its answers has none`()
+        async throws
+    {
         _ = try await launch(StubPlugin("store") { $0.paidFeatures = { .of("old") } }).getPaidFeatures()
         let date = clock.now()
         #expect(try await launch(keeping("store", nil, asOf: date)).getPaidFeatures().names == ["old"])
         #expect(try await launch(keeping("store", .of("new"), asOf: date)).getPaidFeatures().names == ["new"])
     }
 
-    @Test func `a plugin that was not reached is not asked for its answers, which belong to another user`() async throws
-    {
+    @Test func `an unreachable plugin is not asked for its kept answers, which belong to another user`() async throws {
         let plugin = keeping("store", .of("pro"), asOf: clock.now())
         plugin.change { $0.logIn = { _ in throw PurchaseError(.unreachable) } }
         let client = try await launch(plugin)
@@ -137,7 +138,7 @@ import Testing
 
     @Test func `a purchase is stored before its caller gets it`() async throws {
         let first = try await launch(StubPlugin.sound("a"))
-        _ = try await first.purchase(Performance.product)
+        _ = try await first.purchase(PerformedOperation.product)
         #expect(try await launch(unreachable("a")).getPaidFeatures().names == ["a", "both"])
     }
 

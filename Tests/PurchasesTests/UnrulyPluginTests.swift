@@ -18,7 +18,7 @@ import Testing
         #expect(names == "first")
     }
 
-    @Test func `a system that fails, or throws while it is asked, fails`() async throws {
+    @Test func `a failure in the callback and a thrown error fail the operation`() async throws {
         let plugin = plugin
         await #expect(throws: Refusal(1)) {
             let _: String = try await plugin.answer { $0(.failure(Refusal(1))) }
@@ -38,9 +38,9 @@ import Testing
         await #expect(throws: CancellationError.self) { try await caller.value }
     }
 
-    @Test(arguments: Performance.all.indices)
+    @Test(arguments: PerformedOperation.all.indices)
     func `a plugin that cancels itself counts as unreachable and does not affect others`(row: Int) async throws {
-        let (operation, perform) = (Performance.all[row].operation, Performance.all[row].perform)
+        let (operation, perform) = (PerformedOperation.all[row].operation, PerformedOperation.all[row].perform)
         guard operation.rule.called == .allPlugins else { return }
         let (quitter, sound) = (StubPlugin.failing("a", with: CancellationError()), StubPlugin.sound("b"))
         let client = try await PurchaseClient.with(quitter, sound)

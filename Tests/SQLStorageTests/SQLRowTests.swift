@@ -13,7 +13,7 @@ import Testing
         return error?.message
     }
 
-    @Test func `a value is read as the type asked for`() throws {
+    @Test func `a value is read as the requested type`() throws {
         let (name, age, weight): (String, Int, Double) = (try row["name"], try row["age"], try row["weight"])
         #expect((name, age, weight) == ("Ada", 36, 61.5))
         let (photo, wide, first): ([UInt8], Int64, SQLValue) = (try row["photo"], try row["age"], try row[0])

@@ -52,7 +52,7 @@ import Testing
         #expect(throws: SQLError(.unexpectedValue, "")) { try database.read { try $0.query("SELECT v FROM t") } }
         #expect(throws: SQLError(.unexpectedValue, "")) { try database.read { try $0.first("SELECT v FROM t") } }
         let row = try database.read { try $0.first("SELECT v FROM t WHERE id = 2") }
-        #expect(try row?["v"] == "whole", "the connection goes on")
+        #expect(try row?["v"] == "whole", "the connection can still be used")
         await database.close()
     }
 }

@@ -46,7 +46,7 @@ import Testing
         await sandbox.close()
     }
 
-    @Test func `the same device is launched again, and knows who it was and what was bought`() async throws {
+    @Test func `a second launch of a device has the customer and the purchases of the first`() async throws {
         let sandbox = try await open()
         let first = try await sandbox.launch()
         try await first.purchaseProduct("com.example.darkroom.filmpack")
@@ -59,7 +59,7 @@ import Testing
         await sandbox.close()
     }
 
-    @Test func `a new phone of the same account has what was bought, without a restore`() async throws {
+    @Test func `a new device of the same account has the purchases without a restore`() async throws {
         let sandbox = try await open()
         let first = try await sandbox.launch()
         try await first.purchaseProduct("com.example.darkroom.filmpack")
@@ -73,7 +73,7 @@ import Testing
         await sandbox.close()
     }
 
-    @Test func `what was paid while the server was away is acknowledged by the next launch`() async throws {
+    @Test func `a purchase while the server was away is acknowledged at the next launch`() async throws {
         struct Away: HTTPTransport {
             func send(_ request: HTTPRequest) async throws -> HTTPResponse {
                 throw HTTPError(.connectionFailed, "The server is away.")
@@ -94,7 +94,7 @@ import Testing
         await sandbox.close()
     }
 
-    @Test func `what is bought elsewhere reaches the server by notification, and every device`() async throws {
+    @Test func `a purchase on another device reaches the server by notification, and every device`() async throws {
         let sandbox = try await open()
         let phone = try await sandbox.launch(customer: "anna", on: "phone", account: "anna")
         let tablet = try await sandbox.launch(customer: "anna", on: "tablet", account: "anna")

@@ -117,7 +117,9 @@ struct OutsideSignerTests {
         )
     }
 
-    @Test func `every kind is accepted under a chain like Apple's, of P-384 above and P-256 below`() async throws {
+    @Test func `every kind is accepted with keys like Apple's, P-384 for the authorities and P-256 for the leaf`()
+        async throws
+    {
         let (answer, verifier) = try await documents()
         func jws(_ kind: String) throws -> String { try #require(answer[kind]?.stringValue) }
         #expect(try verifier.transaction(jws("transaction")).payload == TestStore.transaction())
@@ -127,7 +129,7 @@ struct OutsideSignerTests {
         #expect(try verifier.notification(jws("notification")).payload.notificationType == .didRenew)
     }
 
-    @Test func `the same under another algorithm or without the chain is refused`() async throws {
+    @Test func `documents with another algorithm or without the chain are refused`() async throws {
         let (answer, verifier) = try await documents()
         let expected: [(String, SignedDataError.Code)] = [
             ("algorithm none", .malformed), ("algorithm HS256", .unsupportedAlgorithm),

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `one expected environment is named wrong, none of several not accepted`() throws {
+    @Test func `an unexpected environment has one error for one expected environment and another for several`() throws {
         var payload = TestStore.transaction()
         payload.environment = .production
         let jws = try store.signer.sign(payload)
@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `a document of one kind is no other kind, although its signature holds`() throws {
+    @Test func `a document of one kind is refused as another, although its signature is valid`() throws {
         let verifier = SignedDataVerifier(
             configuration: .init(bundleIDs: nil, environments: nil, trustAnchors: [TrustAnchor(store.chain.root)]))
         let data = AppStoreServerAPI.NotificationData {
@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `a realtime request is for the app whose number it gives, in every environment`() throws {
+    @Test func `a realtime request is for the app whose number it has, in every environment`() throws {
         var configuration = store.configuration
         configuration.environments = [.sandbox, .production]
         let unasked = SignedDataVerifier(configuration: configuration)

@@ -19,7 +19,7 @@ import Testing
         refusal { try verifier.transaction(String(decoding: bytes, as: UTF8.self)) } != nil
     }
 
-    @Test func `every changed character of header, payload and signature is noticed`() throws {
+    @Test func `every changed character of header, payload and signature is detected`() throws {
         let verifier = store.verifier
         #expect(!isRefused(jws, by: verifier))
         let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
@@ -36,7 +36,7 @@ import Testing
         #expect(!isRefused(jws, by: verifier))
     }
 
-    @Test func `every truncation and every character left out or doubled is noticed`() throws {
+    @Test func `every truncation and every omitted or doubled character is detected`() throws {
         let verifier = store.verifier
         #expect(!isRefused(jws, by: verifier))
         for position in jws.indices {
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `the other signature of the same two is accepted, as the App Store makes it`() throws {
+    @Test func `the second form of an ECDSA signature is accepted, because the App Store creates it`() throws {
         // The order n of P-256 (SEC 2 section 2.4.2). RFC 7518 allows both s and n − s.
         let order = try #require(Hex.decode("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551"))
         let half = try #require(Hex.decode("7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8"))

@@ -12,7 +12,7 @@ import Testing
     init() throws { store = try TestStore() }
 
     /// A header may contain or name a key (RFC 7515 sections 4.1.2 to 4.1.8). The verifier ignores it.
-    @Test func `a key that the header brings or names decides nothing`() throws {
+    @Test func `a key in the header, or named by it, is ignored`() throws {
         let mine = try SigningKey.generate()
         let raw = mine.verificationKey.der.suffix(64)
         let key: JSONValue = [
@@ -37,7 +37,7 @@ import Testing
     }
 
     /// With `b64` false, the payload would be signed without encoding (RFC 7797). The verifier accepts only base64url.
-    @Test func `a payload that is not encoded is none`() throws {
+    @Test func `a payload that is not encoded is refused`() throws {
         var header = store.header
         header["b64"] = false
         #expect(refusal { try store.verifier.transaction(try store.sign(header: header)) } == nil)
@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `a member has one name, however it is spelled`() throws {
+    @Test func `a member has one name, and escapes in it do not make another`() throws {
         let usual = #""signedDate":1700000000000,"environment":"Sandbox""#
         func refused(_ text: String) throws -> SignedDataError.Code? {
             refusal { try store.verifier.transaction(try store.signer.sign(Array("{\(usual),\(text)}".utf8))) }
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `what one verifier remembers no other believes`() throws {
+    @Test func `the cache of one verifier has no effect on another`() throws {
         let jws = try store.signer.sign(TestStore.transaction())
         #expect(refusal { try store.verifier.transaction(jws) } == nil)
         var configuration = store.configuration

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `nothing a token says makes a verifier accept a chain of one`() throws {
+    @Test func `no content of a token makes a verifier accept a chain of one certificate`() throws {
         for environment in [AppStoreEnvironment.xcode, .localTesting, .sandbox, .production, nil] {
             let jws = try sign(transaction(environment))
             for environments: Set<AppStoreEnvironment>? in [nil, [], [.sandbox], [.production, .sandbox]] {
@@ -77,7 +77,7 @@ import Testing
         #expect(refusal { try refusing.transaction(jws) } == .untrustedRoot)
     }
 
-    @Test func `a development machine signs for no store`() throws {
+    @Test func `a local certificate is refused for production and the sandbox`() throws {
         let every: Set<AppStoreEnvironment> = [.production, .sandbox, .xcode, .localTesting]
         for anchor in [TrustAnchor(certificate), TrustAnchor(localKey: key.verificationKey)] {
             let verifier = verifier(every, trusting: [anchor])

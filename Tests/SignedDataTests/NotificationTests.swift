@@ -45,7 +45,7 @@ import Testing
         #expect(verified.transaction == nil && verified.renewalInfo == nil)
     }
 
-    @Test func `a forged part spoils the whole`() throws {
+    @Test func `a notification with a forged part is refused`() throws {
         var spoilt = try data()
         spoilt.signedTransactionInfo = try TestStore().signer.sign(TestStore.transaction())
         #expect(refusal { try judge(spoilt) } == .untrustedRoot)

@@ -106,7 +106,7 @@ import Testing
                 "It is not signed by a responder of the issuer"))
     }
 
-    @Test func `an answer counts from a little before it was given until it ends`() async throws {
+    @Test func `an answer is valid from shortly before its date until its end`() async throws {
         let request = try request()
         let response = try await responder.answer(url, request.der, options: ["-nmin", "60"])
         let endless = try await responder.answer(url, request.der, options: [])
@@ -121,7 +121,7 @@ import Testing
         }
     }
 
-    @Test func `an answer about another certificate is none`() async throws {
+    @Test func `an answer about another certificate is refused`() async throws {
         let chain = responder.store.chain
         let issuer = responder.intermediate
         var template = CertificateTemplate.leaf
@@ -139,7 +139,7 @@ import Testing
         #expect(refusal { try judge(ofIntermediate, to: about, nonce: .none) } == nil)
     }
 
-    @Test func `an older answer is known by its nonce`() async throws {
+    @Test func `an older answer is detected by its nonce`() async throws {
         let (one, two, none) = (try request(), try request(), try request(withNonce: false))
         let answers = (
             one: try await responder.answer(url, one.der), none: try await responder.answer(url, none.der)

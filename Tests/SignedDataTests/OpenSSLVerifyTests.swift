@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `of changed leaves openssl accepts none that is accepted here`() async throws {
+    @Test func `openssl accepts every changed leaf that is accepted here`() async throws {
         let store = try TestStore()
         let changed = store.certificates[0].indices.map { position in
             var leaf = store.certificates[0]

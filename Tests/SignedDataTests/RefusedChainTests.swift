@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `a developer's certificate from the right intermediate is no store's`() throws {
+    @Test func `a developer's certificate from the right intermediate is refused`() throws {
         var developer = CertificateTemplate.leaf
         developer.commonName = "Apple Development: Somebody"
         // iOS development and distribution (Apple: WWDR certification practice statement).
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `certificate authorities stand above the leaf and only there`() throws {
+    @Test func `exactly the certificates above the leaf are authorities`() throws {
         var leaf = CertificateTemplate.leaf
         leaf.basicConstraints = "critical,CA:TRUE"
         leaf.keyUsage = "critical,digitalSignature,keyCertSign"

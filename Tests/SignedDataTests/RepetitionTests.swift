@@ -11,7 +11,7 @@ import Testing
 
     init() throws { store = try TestStore() }
 
-    @Test func `a known chain does not vouch for a bad signature`() throws {
+    @Test func `a cached chain does not make a bad signature valid`() throws {
         let verifier = store.verifier
         let good = try store.signer.sign(TestStore.transaction())
         let bad = try store.signed(signature: { [UInt8]($0.reversed()) })
@@ -96,7 +96,7 @@ import Testing
         var cache = BoundedCache<Int, Int>(capacity: 8)
         for key in 0..<100 {
             cache.insert(key * 2, for: key)
-            #expect(cache.value(for: 0) == 0, "asked for again and again, 0 stays")
+            #expect(cache.value(for: 0) == 0, "0 stays because it is used often")
             #expect(cache.count <= 8)
         }
         #expect(cache.value(for: 99) == 198)

@@ -51,10 +51,12 @@ import Testing
         let verifier = verifier(responder)
         for id in ["1", "2", "1"] { #expect(await outcome(verifier, try document(responder, id)) == nil) }
         #expect(responder.questions.sorted() == [OCSPResponder.intermediateURL, OCSPResponder.leafURL])
-        #expect(refusal { try verifier.transaction(document(responder, "3")) } == nil, "no question is needed now")
+        #expect(refusal { try verifier.transaction(document(responder, "3")) } == nil, "no request is needed now")
     }
 
-    @Test func `a call that cannot ask refuses what needs asking, and says that asking may help`() async throws {
+    @Test func `a call without network refuses a document that needs a request, and says that a request may help`()
+        async throws
+    {
         let responder = try await OCSPResponder()
         let verifier = verifier(responder)
         let jws = try document(responder)
@@ -115,7 +117,7 @@ import Testing
         #expect(refusal { try verifier.transaction(jws) } == .onlineCheckFailed)
     }
 
-    @Test func `a clock that is set back makes no answer valid for longer`() async throws {
+    @Test func `a clock that is set back does not make an answer valid for longer`() async throws {
         let responder = try await OCSPResponder()
         let verifier = verifier(responder)
         let jws = try document(responder)
@@ -124,7 +126,7 @@ import Testing
         #expect(refusal { try verifier.transaction(jws) } == .onlineCheckFailed)
     }
 
-    @Test func `no more than so many chains are remembered`() async throws {
+    @Test func `the number of cached chains is limited`() async throws {
         var started: [OCSPResponder] = []
         for _ in 0..<4 { started.append(try await OCSPResponder()) }
         let responders = started
@@ -224,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func `a failed question is never an answer and is asked again`() async throws {
+    @Test func `a failed request has no result and is repeated`() async throws {
         let responder = try await OCSPResponder()
         responder.change { $0.faults = Array(repeating: .init(), count: 4) }
         let verifier = verifier(responder)

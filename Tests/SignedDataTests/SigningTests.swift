@@ -87,7 +87,7 @@ import Testing
         #expect(roots.count == 1)
     }
 
-    @Test func `a file that is not a chain is refused and left alone`() throws {
+    @Test func `a file that is not a chain is refused and stays unchanged`() throws {
         defer { removeFolder() }
         let chain = try SigningChain.open(in: folder)
         let other = try SigningChain.generate()

@@ -7,7 +7,7 @@ import Testing
 
 /// Promoted purchases that a connection takes over HTTP.
 extension RemoteStoreConnectionTests {
-    @Test func `what was begun in the store is taken over, also after the connection broke, and told once`()
+    @Test func `a promoted purchase is taken over once, also after the connection broke`()
         async throws
     {
         let promoted = PromotedPurchase(productID: "a/b", offer: .winBack("back"))
@@ -28,10 +28,10 @@ extension RemoteStoreConnectionTests {
         var reported = connection.promotedPurchases.makeAsyncIterator()
         #expect(await reported.next() == promoted)
         var updates = connection.updates.makeAsyncIterator()
-        #expect(await updates.next()?.productID == "pack", "what else was said is told as well")
+        #expect(await updates.next()?.productID == "pack", "store updates are sent too")
         await connection.close()
         #expect(await reported.next() == nil)
-        #expect(await updates.next() == nil, "once, however often it was asked for")
+        #expect(await updates.next() == nil, "it is reported once")
     }
 
     @Test func `a purchase that another device has taken is never sent here, and the others are`() async throws {

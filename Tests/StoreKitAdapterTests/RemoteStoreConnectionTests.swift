@@ -65,7 +65,7 @@ struct RemoteStoreConnectionTests {
 
     let simulator = Simulator()
 
-    @Test func `a sign-in is shared by all who ask at the same time, and made once`() async throws {
+    @Test func `concurrent requests share one sign-in`() async throws {
         let mayAnswer = Gate()
         simulator.answer { words, _ in
             if words == "POST /store/v1/devices" { try await mayAnswer.pass() }
@@ -99,7 +99,7 @@ struct RemoteStoreConnectionTests {
         #expect(try await session.current() == Self.device("device 1"))
     }
 
-    @Test func `a sign-in that fails after everybody left is not remembered either`() async throws {
+    @Test func `a sign-in that fails after all its callers left is not remembered either`() async throws {
         let mayFail = Gate()
         simulator.answer { _, _ in
             try await mayFail.pass()
@@ -116,7 +116,7 @@ struct RemoteStoreConnectionTests {
         #expect(try await session.current().deviceID == "device 1")
     }
 
-    @Test func `a question that finds the simulator begun anew is asked again`() async throws {
+    @Test func `a request to a simulator that began anew is repeated`() async throws {
         simulator.answer { words, _ in
             if words.contains("/updates?") {
                 // The listener has not yet received that device 1 is unknown.
@@ -154,7 +154,7 @@ struct RemoteStoreConnectionTests {
         await connection.close()
     }
 
-    @Test func `more products than fit a line are asked for in parts`() async throws {
+    @Test func `more products than fit a request line are requested in parts`() async throws {
         let asked = CallLog<[ProductID]>()
         simulator.answer { words, request in
             guard words.contains("/products?") else { return nil }
@@ -172,7 +172,7 @@ struct RemoteStoreConnectionTests {
         await connection.close()
     }
 
-    @Test func `updates come in order, each asked for after the one before`() async throws {
+    @Test func `updates come in order, each requested after the one before`() async throws {
         simulator.answer { words, _ in
             switch words {
             case "GET /store/v1/devices/device%201/updates?wait=0.5&storefront=143441":
@@ -222,13 +222,15 @@ struct RemoteStoreConnectionTests {
         var updates = connection.updates.makeAsyncIterator()
         _ = await updates.next()
         var messages = connection.messages.makeAsyncIterator()
-        #expect(await messages.next() == [], "what is open, not what was")
+        #expect(await messages.next() == [], "only open messages are sent")
         await connection.close()
-        #expect(await storefronts.next() == nil, "it is told once")
+        #expect(await storefronts.next() == nil, "it is reported once")
         #expect(await messages.next() == nil)
     }
 
-    @Test func `a code and an answer go to their device, and what the simulator cannot do is said`() async throws {
+    @Test func `an offer code and a reply to a message reach their device, and an unsupported request fails`()
+        async throws
+    {
         let bodies = CallLog<String>()
         simulator.answer { words, request in
             guard words.hasSuffix("/offer-codes") || words.contains("/messages/") else { return nil }
@@ -266,7 +268,7 @@ struct RemoteStoreConnectionTests {
         await connection.close()
     }
 
-    @Test func `listening is taken up where it was, with growing pauses`() async throws {
+    @Test func `polling continues at its position, with growing pauses`() async throws {
         let failures = Locked(0)
         simulator.answer { words, _ in
             guard words.contains("/updates?") else { return nil }
@@ -290,7 +292,7 @@ struct RemoteStoreConnectionTests {
         await connection.close()
     }
 
-    @Test func `a simulator that began anew is signed in to again, and listened to from the start`() async throws {
+    @Test func `after the simulator began anew, the connection signs in again and polls from the start`() async throws {
         simulator.answer { words, _ in
             guard words.contains("/updates?") else { return nil }
             if words.contains("device%201"), words.contains("after=") {
@@ -305,7 +307,7 @@ struct RemoteStoreConnectionTests {
         await connection.close()
     }
 
-    @Test func `what the simulator refuses is a failure with its code and reason`() async throws {
+    @Test func `a refusal of the simulator is a failure with its code and reason`() async throws {
         let connection = simulator.connect()
         #expect(try await connection.canMakePayments())
         let cases: [(Result<HTTPResponse, any Error>, StoreFailure.Code)] = [
@@ -336,7 +338,7 @@ struct RemoteStoreConnectionTests {
         await connection.close()
     }
 
-    @Test func `questions have the form that the simulator reads`() async throws {
+    @Test func `requests have the form that the simulator reads`() async throws {
         let payment = Payment(id: "p", productID: "pack", quantity: 2, offerID: "half")
         simulator.answer { words, request in
             switch words {
@@ -380,19 +382,19 @@ struct RemoteStoreConnectionTests {
         StoreUpdate.State.purchased(.of("1"), alreadyOwned: false), .purchased(.of("1"), alreadyOwned: true), .deferred,
         .failed(StoreFailure(code: .declined, reason: "no")), .revoked(.of("1")), .renewalChanged(.of("1")),
     ])
-    func `every update is the same after the wire`(state: StoreUpdate.State) throws {
+    func `every update survives encoding`(state: StoreUpdate.State) throws {
         let update = StoreUpdate(paymentID: "p", productID: "pack", state: state)
         let wire = try #require(StoreWire.Update(update))
         let read = try WireJSON.decode(StoreWire.Update.self, from: WireJSON.encode(wire))
         #expect(read.storeUpdate == update)
     }
 
-    @Test func `what is not of the wire has no place there`() {
+    @Test func `an update that the wire cannot express is not encoded or decoded`() {
         #expect(StoreWire.Update(StoreUpdate(productID: "pack", state: .purchasing)) == nil)
         #expect(StoreWire.Update(productID: "pack", state: "purchased").storeUpdate == nil, "without its transaction")
         let reasonless = StoreWire.Update(productID: "pack", state: "failed").storeUpdate
         guard case .failed(let failure)? = reasonless?.state else {
-            Issue.record("a failure without a reason is one all the same")
+            Issue.record("a failure without a reason is not decoded as a failure")
             return
         }
         #expect(failure.code == .unknown)

@@ -62,7 +62,7 @@ import Testing
         #expect(account([purchase("1", "tools"), purchase("2")], spent: ["1": 10]).balance == 10)
     }
 
-    @Test func `a restored purchase gives once, and each consumable gives`() {
+    @Test func `a restored purchase gives its credit once, and each consumable its own`() {
         let restored = account([
             purchase("1", kind: .nonConsumable), purchase("2", of: "1", kind: .nonConsumable),
         ])
@@ -79,7 +79,7 @@ import Testing
         #expect(tooMuch == nil && rest?.map(\.amount) == [4])
     }
 
-    @Test func `old spending is assigned to the credit that was ever given`() {
+    @Test func `old spending is assigned to all credit, also of refunded purchases`() {
         var account = account([purchase("1", revoked: true), purchase("2", "pack", day: 1)], spent: ["2": 1])
         let (assigned, more) = (account.settle(20), account.settle(1))
         #expect(assigned.map(\.amount) == [10, 3] && more == [])

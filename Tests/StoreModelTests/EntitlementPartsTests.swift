@@ -36,7 +36,7 @@ import Testing
         Attribution.holders(token: token, claims: claims, tokenOwner: tokenOwner.map { .init($0) })
     }
 
-    @Test func `a purchase without a token belongs to the last accepted claim`() {
+    @Test func `a purchase without a token belongs to the customer of the last accepted claim`() {
         #expect(holders([.init(by: anna), .init(by: ben)]) == [ben])
         #expect(holders([.init(by: anna), .init(by: ben), .init(by: anna)]) == [anna])
         #expect(holders([]) == [])
@@ -51,7 +51,7 @@ import Testing
         #expect(holders(shared, token: anna.appAccountToken, tokenOwner: anna) == [anna])
     }
 
-    @Test func `a token decides before every claim of others`() {
+    @Test func `a token has priority over every claim of others`() {
         let token = anna.appAccountToken
         #expect(holders([.init(by: anna), .init(by: ben)], token: token, tokenOwner: anna) == [anna])
         #expect(holders([], token: token, tokenOwner: anna) == [anna])

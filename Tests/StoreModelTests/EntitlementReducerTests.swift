@@ -34,7 +34,7 @@ import Testing
         #expect(atExpiry.validUntil == nil)
     }
 
-    @Test func `a renewal goes on where the period before ends`() {
+    @Test func `a renewal starts where the period before ends`() {
         let state = CustomerState([period("1", from: 0, to: 30), period("2", from: 30, to: 60, signed: 29.5)])
         let before = answer(state, at: 29.9, map: map)
         #expect(before.subscriptions.first?.expiresAt == day(30))
@@ -52,7 +52,7 @@ import Testing
         #expect(answer(CustomerState([period("1", from: 5, to: 30)]), at: 4, map: map).features.first?.isActive == true)
     }
 
-    @Test func `a cancelled subscription lasts until its end and says since when it is cancelled`() {
+    @Test func `a cancelled subscription lasts until its end and has the date of its cancellation`() {
         let state = CustomerState(
             [period("1", from: 0, to: 30)],
             renewals: [
@@ -185,7 +185,7 @@ import Testing
         #expect(back.purchases.first?.revokedAt == day(2))
     }
 
-    @Test func `a consumable gives a feature only where the map says so`() {
+    @Test func `a consumable gives a feature only if the map says so`() {
         let state = CustomerState([purchase("1", "coins", kind: .consumable, quantity: 3)])
         let plain = answer(state, at: 1)
         #expect(plain.features.isEmpty)
@@ -194,7 +194,7 @@ import Testing
         #expect(mapped.features.map(\.name) == ["wealth"])
     }
 
-    @Test func `a non-renewing subscription ends only where the store says when`() {
+    @Test func `a non-renewing subscription ends only if the store has an end for it`() {
         let open = CustomerState([purchase("1", "season", kind: .nonRenewingSubscription)])
         #expect(answer(open, at: 4000).features.first?.isActive == true)
         let ending = CustomerState([purchase("1", "season", kind: .nonRenewingSubscription, until: 90)])
@@ -202,7 +202,7 @@ import Testing
         #expect(answer(ending, at: 90).features.first?.isActive == false)
     }
 
-    @Test func `a purchase shared by the family says so`() {
+    @Test func `a purchase that the family shares is marked`() {
         let state = CustomerState([purchase("1", isFamilyShared: true)])
         #expect(answer(state, at: 1).features.first?.because == "shared by the family")
     }

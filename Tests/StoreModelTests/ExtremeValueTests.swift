@@ -87,12 +87,12 @@ import Testing
     }
 
     @Test(arguments: ["", " 1", "1 ", "4,99", "$4.99", "1e400", "0x10", "NaN", "٤", "1_000", "4.", ".5", "+4"])
-    func `an amount that is no decimal number is refused`(text: String) {
+    func `an amount that is not a decimal number is refused`(text: String) {
         let json: JSONValue = ["amount": .string(text), "currency": "EUR"]
         #expect(throws: DecodingError.self) { try json.decode(Price.self) }
     }
 
-    @Test func `an amount must be a string, for a number could have lost digits on its way`() {
+    @Test func `an amount must be a string, because a number can lose digits`() {
         let json: JSONValue = ["amount": 4.99, "currency": "EUR"]
         #expect(throws: DecodingError.self) { try json.decode(Price.self) }
     }
@@ -107,14 +107,14 @@ import Testing
                 subscription: terms))
     }
 
-    @Test(arguments: [0, -1, .min]) func `an offer of no periods is one of one`(count: Int) {
+    @Test(arguments: [0, -1, .min]) func `an offer of no periods counts as one period`(count: Int) {
         let offer = Offer(
             paymentMode: .payAsYouGo, period: .months(1), periodCount: count, price: Price(amount: 2, currency: "EUR"))
         #expect(point(offer).introTotalPrice == "2")
         #expect(point(offer).introPeriodValue == 1)
     }
 
-    @Test(arguments: [SubscriptionPeriod.Unit.hour, .month]) func `an offer of impossibly many periods stops nothing`(
+    @Test(arguments: [SubscriptionPeriod.Unit.hour, .month]) func `an offer of impossibly many periods does not trap`(
         unit: SubscriptionPeriod.Unit
     ) {
         let offer = Offer(

@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `two customers have two account tokens`(pair: UnicodeForms) {
+    func `two Unicode forms of a customer id have two account tokens`(pair: UnicodeForms) {
         let (left, right) = (CustomerID(unchecked: pair.composed), CustomerID(unchecked: pair.other))
         #expect(left.appAccountToken != right.appAccountToken)
         #expect(
@@ -67,7 +67,7 @@ import Testing
                 != UserId.string(pair.other).customerID?.appAccountToken)
     }
 
-    @Test func `a UUID is one customer in any case, and none where it is written with other signs`() {
+    @Test func `a UUID is one customer in any case, and text with other characters is not a UUID`() {
         let id = "7E3FB20B-4CDB-47CC-936D-99D65F608138"
         #expect(CustomerID(rawValue: id) == CustomerID(rawValue: id.lowercased()))
         #expect(CustomerID(rawValue: id)?.rawValue == id.lowercased())
@@ -75,7 +75,7 @@ import Testing
         #expect(CustomerID(rawValue: other)?.rawValue.hasSameBytes(as: other) == true)
     }
 
-    @Test func `only names of customers who did not log in begin as theirs do, by bytes`() {
+    @Test func `a name is anonymous exactly if it has the prefix, compared by bytes`() {
         #expect(CustomerID("anonymous-1").isAnonymous)
         #expect(!CustomerID("Anonymous-1").isAnonymous)
         #expect(!CustomerID("anonymous").isAnonymous)
@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `two purchases whose ids differ by their form are two`(pair: UnicodeForms) {
+    func `two purchases whose ids differ in their Unicode form are two`(pair: UnicodeForms) {
         var state = CustomerState()
         for id in [pair.composed, pair.other] {
             state.apply(

@@ -50,7 +50,7 @@ import Testing
                 name: "pro", originalTransactionID: "7", paymentType: .until(start), authority: .server), [1]),
     ]
 
-    @Test(arguments: cases) func `two reports become`(_ example: Case) {
+    @Test(arguments: cases) func `two reports are merged`(_ example: Case) {
         let merged = PaidFeatures(features: [example.left]).merged(with: PaidFeatures(features: [example.right]))
         let expected = example.kept.map { $0 == 0 ? example.left : example.right }
         #expect(merged.features == expected)

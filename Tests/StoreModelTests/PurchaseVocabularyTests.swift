@@ -75,7 +75,7 @@ import Testing
     @Test(arguments: [
         #"{"type":"merchant-uuid","value":"ada"}"#, #"{"type":"merchant","value":"ada"}"#, #"{"value":"ada"}"#,
     ])
-    func `a user that is not one is refused`(json: String) {
+    func `an invalid user is refused`(json: String) {
         #expect(throws: DecodingError.self) { try WireJSON.decode(UserId.self, from: Array(json.utf8)) }
     }
 
@@ -157,7 +157,7 @@ import Testing
             originalTransactionID: original, because: "test")
     }
 
-    @Test func `a subscription keeps its own words and ends when access ends`() throws {
+    @Test func `a subscription keeps its values, and its period ends when access ends`() throws {
         let subscription = CustomerSubscription(
             productID: "pro.product", originalTransactionID: "1", state: .inGracePeriod, startedAt: asOf,
             expiresAt: asOf, effectiveUntil: asOf.addingTimeInterval(50), isTrial: true, cancelledAt: asOf,
@@ -188,7 +188,7 @@ import Testing
         #expect(!Features(answer).hasActiveFeature(with: "pro", at: asOf))
     }
 
-    @Test func `a revoked feature beats what the device still believes`() {
+    @Test func `a revoked feature has priority over the device's own value`() {
         let device = PaidFeatures(features: [PaidFeature(name: "pro", originalTransactionID: "2")])
         let server = PaidFeatures(customer([feature(isActive: false, original: "2")]))
         #expect(!device.merged(with: server).hasActiveFeature(with: "pro", at: asOf))

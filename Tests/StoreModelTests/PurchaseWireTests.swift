@@ -14,7 +14,7 @@ import Testing
                 == ["customerId": ["type": "merchant-str", "value": "ada"]])
     }
 
-    @Test func `the request for subscriptions names ids only when there are some to name`() throws {
+    @Test func `the request for subscriptions has ids only when some are given`() throws {
         let all = GetSubscriptionsRequestPayload(customerId: .string("ada"))
         #expect(try json(all) == ["customerId": ["type": "merchant-str", "value": "ada"]])
         let some = GetSubscriptionsRequestPayload(customerId: .string("ada"), onlyIds: [id])

@@ -110,7 +110,7 @@ import Testing
             CustomerID("anna@example.com").appAccountToken == UUID(uuidString: "ab08d5af-da4b-55fd-b719-1bafb5fde831"))
     }
 
-    @Test func `a literal that is no name stops the program`() async {
+    @Test func `a literal that is not a valid name stops the program`() async {
         await #expect(processExitsWith: .failure) { _ = "" as ProductID }
         await #expect(processExitsWith: .failure) { _ = "com.example_app" as BundleID }
         await #expect(processExitsWith: .failure) { _ = "a\nb" as CustomerID }
@@ -129,7 +129,7 @@ import Testing
             revokedAt: revoked ? Date(timeIntervalSince1970: 1) : nil)
     }
 
-    @Test func `a purchase gives as often as it was bought`() throws {
+    @Test func `a purchase gives its credit once for each unit`() throws {
         let coins = try #require(
             try table(#"{"coins":{"products":{"ten":10,"none":0},"prices":{"filter":5}}}"#).credits["coins"])
         #expect(
@@ -166,7 +166,7 @@ import Testing
         #expect(error?.pointer == pointer)
     }
 
-    @Test func `a balance is what was earned without what was spent, also below zero`() {
+    @Test func `a balance is the earned credit without the spent credit, also below zero`() {
         #expect(CreditBalance(type: "c", earned: 10, spent: 4, prices: [:]).balance == 6)
         #expect(CreditBalance(type: "c", earned: 0, spent: 4, prices: [:]).balance == -4)
     }

@@ -11,7 +11,7 @@ import WebPages
         #expect(HTML.text(nasty).markup == escaped)
     }
 
-    @Test func `HTML goes into HTML as it is`() {
+    @Test func `interpolated HTML is not escaped`() {
         let items = ["a", "<b>"].map { (item: String) -> HTML in "<li>\(item)</li>" }
         let list: HTML = "<ul\(" hidden", if: true)\(" inert", if: false)>\(items.joined())</ul>"
         #expect(list.markup == "<ul hidden><li>a</li><li>&lt;b&gt;</li></ul>")

@@ -117,7 +117,7 @@ import Testing
         #expect(layout.stubs.map(\.shape) == [.loop])
     }
 
-    @Test func `plugins without messages fill columns, and no plugin is no picture`() {
+    @Test func `plugins without messages fill columns, and without plugins there is no picture`() {
         let many = HubLayout(HubGraph(policies: (0..<9).map { Policy(name: "P\($0)") }))
         #expect(Set(many.boxes.map(\.left)).count == 3)
         #expect(HubLayout(HubGraph(policies: [])).boxes.isEmpty)

@@ -138,7 +138,7 @@ struct HubPageInBrowserTests {
         #expect(answers[6] == 1)
     }
 
-    @Test func `links lead from partner to partner, and the browser's back comes back`() async throws {
+    @Test func `links lead from partner to partner, and the back button returns`() async throws {
         let answers = try await browse(
             HubPageTests.policies,
             [
@@ -164,7 +164,7 @@ struct HubPageInBrowserTests {
         #expect(answers == [1, "1 of 3 plugins match", 1, true, "store", "", 0])
     }
 
-    @Test func `names that are markup do nothing`() async throws {
+    @Test func `names that are markup have no effect`() async throws {
         let names = [
             "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "'onmouseover='alert(1)",
             "</style><script>",
@@ -186,14 +186,14 @@ struct HubPageInBrowserTests {
         #expect(answers == [0, 1, .number(names.count), true, 0])
     }
 
-    @Test func `light and dark are two looks`() async throws {
+    @Test func `light and dark have different colours`() async throws {
         let background: JSONValue = ["evaluate": "getComputedStyle(document.body).backgroundColor"]
         let light = try await browse(HubPageTests.policies, [background])
         let dark = try await browse(HubPageTests.policies, [background], scheme: "dark")
         #expect(light != dark)
     }
 
-    @Test func `a hub of no plugins is a page too`() async throws {
+    @Test func `a hub without plugins has a page too`() async throws {
         #expect(try await browse([], [["visible": "#overview"], ["count": ".box"]]) == [true, 0])
     }
 }

@@ -153,12 +153,12 @@ import WebPages
         #expect(rows.count == 5)
         #expect(rows[0].contains("value=\"false\" aria-checked=\"true\"") && !rows[0].contains("disabled"))
         #expect(rows[1].contains("value=\"true\" aria-checked=\"false\"") && rows[1].contains(" disabled"))
-        #expect(!rows[1].contains("<form"), "what cannot be set is no form")
+        #expect(!rows[1].contains("<form"), "a row that cannot be set has no form")
         #expect(rows[2].contains("value=\"y\" aria-pressed=\"true\" disabled"))
         #expect(rows[2].contains("value=\"x\" aria-pressed=\"false\" disabled"))
         #expect(rows[3].contains("<option value=\"3\" selected>3</option>"))
         #expect(rows[3].components(separatedBy: " selected").count == 2)
-        #expect(rows[4].contains("<option value=\"\" selected disabled>"), "something that is no option is chosen")
+        #expect(rows[4].contains("<option value=\"\" selected disabled>"), "the value is not one of the options")
         #expect(rows[4].components(separatedBy: " selected").count == 2)
     }
 

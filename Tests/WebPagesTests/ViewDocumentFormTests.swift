@@ -6,7 +6,7 @@ import Primitives
 import Testing
 import WebPages
 
-/// A screen with one of everything.
+/// A screen with one row of each kind.
 private let screen = ViewDocument(
     title: "Mock <server>",
     sections: [

@@ -14,7 +14,7 @@ import Testing
         InflateStep(consumed: 3, produced: 4, state: .ended), InflateStep(consumed: 0, produced: 0, state: .underway),
         InflateStep(consumed: 4, produced: 5, state: .ended), InflateStep(consumed: 4, produced: 3, state: .ended),
     ])
-    func `an inflater that reports what cannot be is refused`(step: InflateStep) throws {
+    func `an inflater that reports impossible values is refused`(step: InflateStep) throws {
         let scene = try Scene()
         ScriptedInflater.$script.withValue([step]) {
             #expect(throws: ExtractionError(.corrupt, "")) { try scene.extract() }
@@ -30,7 +30,7 @@ import Testing
             .init(consumed: 0, produced: 0, state: .ended),
         ],
     ])
-    func `an inflater may take as many steps as it likes`(script: [InflateStep]) throws {
+    func `an inflater may take any number of steps`(script: [InflateStep]) throws {
         let scene = try Scene()
         try ScriptedInflater.$script.withValue(script) { try scene.extract() }
         #expect(scene.content == "text")
@@ -53,7 +53,7 @@ import Testing
     }
 
     #if canImport(Compression)
-        @Test func `the extractor of Apple's systems extracts what zipfile made`() async throws {
+        @Test func `the extractor of Apple's systems extracts an archive of zipfile`() async throws {
             let scene = try Scene()
             try Data(base64Encoded: Scene.madeByZipfile)!.write(to: URL(fileURLWithPath: scene.archive))
             try await SystemZipExtractor().extract(scene.archive, into: scene.folder)
@@ -61,7 +61,7 @@ import Testing
             #expect(text == String(repeating: "deflated ", count: 9))
         }
 
-        @Test func `the extractor of Apple's systems notices a changed bit in each byte of the data`() async throws {
+        @Test func `the extractor of Apple's systems detects a changed bit in each byte of the data`() async throws {
             let scene = try Scene()
             let bytes = [UInt8](Data(base64Encoded: Scene.madeByZipfile)!)
             for place in Scene.deflatedRange {

@@ -10,25 +10,27 @@ import Testing
 
     init() throws { fixture = try ExtractionFixture() }
 
-    @Test func `a file that says it grows beyond the ratio is refused unread`() async throws {
-        let bomb = ForgedArchive.Entry.deflated("bomb", [1]).saying { $0.size = 5 << 20 }
+    @Test func `a file with a stated size beyond the ratio is refused unread`() async throws {
+        let bomb = ForgedArchive.Entry.deflated("bomb", [1]).changingHeaders { $0.size = 5 << 20 }
         try await fixture.refuse(ForgedArchive([bomb]), as: .limitExceeded)
     }
 
     @Test func `many small files that grow beyond the ratio together are refused`() async throws {
-        let files = (0..<12).map { ForgedArchive.Entry.deflated("file\($0)", [1]).saying { $0.size = 1 << 20 } }
+        let files = (0..<12).map {
+            ForgedArchive.Entry.deflated("file\($0)", [1]).changingHeaders { $0.size = 1 << 20 }
+        }
         try await fixture.refuse(ForgedArchive(files), as: .limitExceeded)
     }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"))
-    func `zeros that deflate made a thousand times smaller are refused, or extracted where that is allowed`()
+    func `zeros that deflate made a thousand times smaller are refused, or extracted if that is allowed`()
         async throws
     {
         let zeros = [UInt8](repeating: 0, count: 2 << 20)
         let small = try await ArchiveJudge.deflatedZeros(zeros.count)
         let bomb = ForgedArchive.Entry.file("zeros", zeros).with {
             $0.data = small
-            $0.say { header in (header.method, header.compressedSize) = (8, small.count) }
+            $0.changeHeaders { header in (header.method, header.compressedSize) = (8, small.count) }
         }
         try await fixture.refuse(ForgedArchive([bomb]), as: .limitExceeded)
         try await fixture.extract(ForgedArchive([bomb]), limits: ExtractionLimits(ratio: 1100))
@@ -36,12 +38,12 @@ import Testing
     }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"))
-    func `data that goes on beyond its size is cut off there and refused`() async throws {
+    func `data that is longer than its size is cut off there and refused`() async throws {
         let zeros = [UInt8](repeating: 0, count: 2 << 20)
         let small = try await ArchiveJudge.deflatedZeros(zeros.count)
         let liar = ForgedArchive.Entry.file("zeros", [0]).with {
             $0.data = small
-            $0.say { header in (header.method, header.compressedSize) = (8, small.count) }
+            $0.changeHeaders { header in (header.method, header.compressedSize) = (8, small.count) }
         }
         try await fixture.refuse(ForgedArchive([liar]), as: .corrupt)
     }
@@ -52,10 +54,10 @@ import Testing
         try await fixture.extract(archive, limits: ExtractionLimits(totalBytes: 7))
     }
 
-    @Test func `sizes whose sum no number holds are refused`() async throws {
+    @Test func `sizes whose sum overflows are refused`() async throws {
         let huge = (0..<3).map { number in
             ForgedArchive.Entry.deflated("\(number)", [1]).with {
-                $0.say { $0.size = 0xFFFF_FFFF }
+                $0.changeHeaders { $0.size = 0xFFFF_FFFF }
                 $0.central.extra = ForgedArchive.zip64Field(Int.max)
                 $0.local.extra = ForgedArchive.zip64Field(Int.max)
             }
@@ -71,7 +73,7 @@ import Testing
         try await fixture.extract(archive, limits: ExtractionLimits(entries: 5))
     }
 
-    @Test func `a number of entries that is a lie is refused, whichever way it lies`() async throws {
+    @Test func `a wrong number of entries is refused, too large or too small`() async throws {
         for count in [0, 1, 3, 4000] {
             var archive = ForgedArchive([.file("a"), .file("b")])
             archive.end.count = count
@@ -79,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `a directory fattened with what is said of one entry is refused`() async throws {
+    @Test func `a directory with an oversized extra field is refused`() async throws {
         let fat = ForgedArchive.Entry.file("a").with {
             $0.central.extra = le(0x9999, 2) + le(60_000, 2) + [UInt8](repeating: 0, count: 60_000)
         }

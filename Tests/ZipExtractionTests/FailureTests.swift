@@ -13,7 +13,7 @@ import Testing
 
     init() throws { fixture = try ExtractionFixture() }
 
-    @Test func `a missing archive, a folder and a pipe are no archives`() async throws {
+    @Test func `a missing archive, a folder and a pipe are refused`() async throws {
         let before = try fixture.snapshot()
         let missing = await #expect(throws: ExtractionError(.fileFailed, "")) {
             try await fixture.extractor.extract(fixture.root + "/none.zip", into: fixture.folder)
@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test func `a place that is a file, a link or below a file is refused`() async throws {
+    @Test func `a target that is a file, a link or below a file is refused`() async throws {
         for place in ["outside.txt", "link", "outside.txt/film", "none/film"] {
             let before = try fixture.snapshot()
             let archive = try fixture.write(ForgedArchive([.file("a")]).bytes)
@@ -128,7 +128,7 @@ import Testing
         try await fixture.refuse(archive, as: .corrupt)
     }
 
-    @Test func `a process killed at any moment leaves the old content, and what else it left is removed next time`()
+    @Test func `a process killed at any moment leaves the old content, and its other files are removed next time`()
         async throws
     {
         let content = [UInt8](repeating: 1, count: 600_000)
@@ -171,7 +171,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: fixture.root + "/content").count == 2)
     }
 
-    @Test func `an archive that is exchanged while it is extracted changes nothing`() async throws {
+    @Test func `an exchange of the archive during its extraction has no effect`() async throws {
         let archive = try fixture.write(ForgedArchive([.file("a", "judged")]).bytes)
         let other = ForgedArchive([.file("b", "never judged")]).bytes
         try await fixture.extractor.extract(archive, into: fixture.folder, limits: ExtractionLimits()) { _ in
@@ -188,7 +188,7 @@ import Testing
 
     init() throws { fixture = try ExtractionFixture() }
 
-    @Test func `a file that is no archive is closed only once`() async throws {
+    @Test func `a file that is not an archive is closed only once`() async throws {
         let (isOver, lost) = (Locked(false), Locked(0))
         async let neighbour: Void = withCheckedContinuation { continuation in
             Thread.detachNewThread {

@@ -50,12 +50,12 @@ struct ForgedArchive {
             var entry = file(name, content)
             entry.data = Deflate.stored(content)
             let count = entry.data.count
-            entry.say { ($0.method, $0.compressedSize) = (8, count) }
+            entry.changeHeaders { ($0.method, $0.compressedSize) = (8, count) }
             return entry
         }
 
         /// Changes both headers.
-        mutating func say(_ change: (inout Header) -> Void) {
+        mutating func changeHeaders(_ change: (inout Header) -> Void) {
             change(&central)
             change(&local)
         }
@@ -66,7 +66,7 @@ struct ForgedArchive {
             return copy
         }
 
-        func saying(_ change: (inout Header) -> Void) -> Entry { with { $0.say(change) } }
+        func changingHeaders(_ change: (inout Header) -> Void) -> Entry { with { $0.changeHeaders(change) } }
     }
 
     /// The record at the end; `nil` for correct values.

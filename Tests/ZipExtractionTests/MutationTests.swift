@@ -46,7 +46,7 @@ import Testing
         large.end = .init(count: 0xFFFF, size: 0xFFFF_FFFF, offset: 0xFFFF_FFFF)
         let streamed = ForgedArchive.Entry.deflated("streamed", Array("text".utf8)).with {
             $0.descriptor = ForgedArchive.descriptor($0.central)
-            $0.say { $0.flags |= 8 }
+            $0.changeHeaders { $0.flags |= 8 }
             ($0.local.checksum, $0.local.size, $0.local.compressedSize) = (0, 0, 0)
         }
         return [

@@ -10,7 +10,7 @@ import Testing
 
     init() throws { fixture = try ExtractionFixture() }
 
-    @Test func `a local header that says something else than the directory is refused`() async throws {
+    @Test func `a local header that differs from the directory is refused`() async throws {
         let changes: [(inout ForgedArchive.Header) -> Void] = [
             { $0.name = Array("B".utf8) }, { $0.name = Array("longer".utf8) }, { $0.flags = 0 }, { $0.flags |= 8 },
             { $0.method = 0 }, { $0.checksum ^= 1 }, { $0.size += 1 }, { $0.compressedSize += 1 },
@@ -32,12 +32,12 @@ import Testing
         }
     }
 
-    @Test func `sizes that follow the data are accepted in each of their four forms, and only when true`() async throws
+    @Test func `sizes that follow the data are accepted in each of their four forms, if they are correct`() async throws
     {
         for (signed, width) in [(true, 4), (false, 4), (true, 8), (false, 8)] {
             let entry = ForgedArchive.Entry.deflated("a", Array("text".utf8)).with {
                 $0.descriptor = ForgedArchive.descriptor($0.central, signed: signed, width: width)
-                $0.say { $0.flags |= 8 }
+                $0.changeHeaders { $0.flags |= 8 }
                 ($0.local.checksum, $0.local.size, $0.local.compressedSize) = (0, 0, 0)
             }
             try await fixture.extract(ForgedArchive([entry, .file("b")]))
@@ -50,9 +50,9 @@ import Testing
         }
     }
 
-    @Test func `zip64 is read where it is needed and agrees, and refused where it does not`() async throws {
+    @Test func `zip64 is read if it is needed and agrees, and otherwise refused`() async throws {
         let large = ForgedArchive.Entry.file("a").with {
-            $0.say { header in
+            $0.changeHeaders { header in
                 header.extra = ForgedArchive.zip64Field(header.size, header.compressedSize)
                 (header.size, header.compressedSize) = (0xFFFF_FFFF, 0xFFFF_FFFF)
             }
@@ -81,7 +81,7 @@ import Testing
         try await fixture.refuse(ForgedArchive([large.with { $0.central.extra = [] }]), as: .corrupt)
     }
 
-    @Test func `what precedes or follows an archive makes it two, and is refused`() async throws {
+    @Test func `bytes before or after an archive are refused`() async throws {
         var archive = ForgedArchive([.file("a")])
         archive.suffix = [0]
         try await fixture.refuse(archive, as: .corrupt)
@@ -110,7 +110,7 @@ import Testing
         #expect(try fixture.content() == ["old.txt": "content/film/old.txt"])
     }
 
-    @Test func `any changed byte of the data is noticed`() async throws {
+    @Test func `any changed byte of the data is detected`() async throws {
         for entry in [ForgedArchive.Entry.file("a", "some text"), .deflated("a", Array("some text".utf8))] {
             for index in entry.data.indices {
                 for bit in 0..<8 {
@@ -123,10 +123,10 @@ import Testing
         }
     }
 
-    @Test func `data that ends before its room does is refused`() async throws {
+    @Test func `data that ends before its stated size is refused`() async throws {
         let entry = ForgedArchive.Entry.deflated("a", Array("text".utf8)).with {
             $0.data += [0, 0]
-            $0.say { $0.compressedSize += 2 }
+            $0.changeHeaders { $0.compressedSize += 2 }
         }
         try await fixture.refuse(ForgedArchive([entry]), as: .corrupt)
     }
@@ -134,7 +134,7 @@ import Testing
     @Test(arguments: [
         "", "P", "PK", "hello, this is no archive", "\u{1F}\u{8B}\u{8}", "Rar!\u{1A}\u{7}", "7z\u{BC}\u{AF}",
     ])
-    func `what is no zip archive is refused by name`(text: String) async throws {
+    func `a file of another format is refused with the name of the format`(text: String) async throws {
         let error = await #expect(throws: ExtractionError(.unsupportedFormat, "")) {
             try await fixture.extract(
                 bytes: Array(text.utf8) + [UInt8](repeating: 0, count: text.isEmpty ? 0 : 600))

@@ -12,7 +12,7 @@ import Testing
 
     init() throws { fixture = try ExtractionFixture() }
 
-    @Test func `what an archive holds takes the place of what was there`() async throws {
+    @Test func `the content of an archive replaces the old content`() async throws {
         let outside = try fixture.outside()
         try await fixture.extract(
             ForgedArchive([.file("film.json", "{}"), .folder("luts/"), .deflated("luts/warm.cube", Array("3D".utf8))]))
@@ -20,13 +20,15 @@ import Testing
         #expect(try fixture.outside() == outside)
     }
 
-    @Test func `where nothing was, there is the content`() async throws {
+    @Test func `an archive is extracted where there was no content`() async throws {
         try FileManager.default.removeItem(atPath: fixture.folder)
         try await fixture.extract(ForgedArchive([.file("a")]))
         #expect(try fixture.content() == ["a": "text"])
     }
 
-    @Test func `files and folders are their user's alone and never programs, whatever the archive says`() async throws {
+    @Test func `files and folders are only for their user and never executable, whatever the archive says`()
+        async throws
+    {
         let modes = [0o104755, 0o102777, 0o100777, 0o101777, 0o100000, 0]
         let files = modes.map { mode in ForgedArchive.Entry.file("\(mode)").with { $0.attributes = mode << 16 } }
         let folder = ForgedArchive.Entry.folder("folder/").with { $0.attributes = 0o042777 << 16 }
@@ -90,7 +92,7 @@ import Testing
     init() throws { fixture = try ExtractionFixture() }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"))
-    func `more entries than the old form can count are counted`() async throws {
+    func `more entries than the old format can count are counted`() async throws {
         let path = try await ArchiveJudge.makeMany(66_000, in: fixture.root)
         let limits = ExtractionLimits(entries: 66_000)
         let plan = try ExtractionPlan(ArchiveFile(path), limits: limits)

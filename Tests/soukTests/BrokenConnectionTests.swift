@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test
-    func `a connection that breaks anywhere leaves all of a purchase or nothing, and its repetition is one answer`()
+    func `a connection that breaks anywhere leaves a whole purchase or none, and a repetition gets one answer`()
         async throws
     {
         let shop = try SignedShop()

@@ -44,7 +44,7 @@ import Testing
         #expect(printed.status == 1 && printed.output.contains("1 file, 2 errors, 2 warnings"))
     }
 
-    @Test func `warnings alone do not fail, and what is doubtful can still be converted`() async throws {
+    @Test func `warnings alone do not fail, and a catalogue with warnings can be converted`() async throws {
         let folder = try TemporaryFolder()
         let text = Self.faulty.replacing("0,99", with: "0.99").replacing("never", with: "P1W")
         let file = try folder.write("shop.storekit", text)
@@ -55,7 +55,7 @@ import Testing
         #expect(list.json?.arrayValue?.map { $0["identifier"] } == ["a", "s"])
     }
 
-    @Test func `a catalogue that sells nothing is no success for any command that reads one`() async throws {
+    @Test func `a catalogue without products fails every command that reads one`() async throws {
         let folder = try TemporaryFolder()
         let empty = try folder.write(
             "empty.storekit", #"{"products": [], "subscriptionGroups": [], "version": {"major": 4, "minor": 0}}"#)
@@ -95,7 +95,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestFiles.conformance != nil, "SOUK_CONFORMANCE is not set"), arguments: TestFiles.catalogues)
-    func `catalogues that others wrote hold`(file: String) async throws {
+    func `catalogues of other programs are accepted`(file: String) async throws {
         let outcome = try await SoukExecutable.run(["catalog", "lint", file, "--json"])
         #expect(outcome.status == 0 && outcome.json?["ok"] == true, "\(outcome.output)")
     }

@@ -8,7 +8,7 @@ import Testing
         .contains { FileManager.default.isExecutableFile(atPath: $0) }
 
     @Test(.enabled(if: isInstalled && PostgresCluster.isAvailable, "HAProxy or PostgreSQL is not installed"))
-    func `three servers behind a load balancer know each other's purchases, and go on without one`()
+    func `three servers behind a load balancer share their purchases, and work without one of them`()
         async throws
     {
         let folder = URL(fileURLWithPath: SoukExecutable.path()).deletingLastPathComponent().path

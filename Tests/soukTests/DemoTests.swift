@@ -20,7 +20,7 @@ import Testing
         "expiry", "serverKilled", "repeated", "tampered", "forged", "otherBundle", "otherRoot", "restore",
     ]
 
-    @Test func `every step holds on the catalogue that comes with Souk`() async throws {
+    @Test func `every step passes with the catalogue that comes with Souk`() async throws {
         let outcome = try await SoukExecutable.run(["demo", "--json"])
         try expectEverythingHeld(outcome)
         let skipped = outcome.json?["steps"]?.arrayValue?.filter { $0["skipped"] == true } ?? []
@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestFiles.conformance != nil, "SOUK_CONFORMANCE is not set"), arguments: TestFiles.catalogues)
-    func `every step holds on catalogues that others wrote`(file: String) async throws {
+    func `every step passes with catalogues of other programs`(file: String) async throws {
         try expectEverythingHeld(
             try await SoukExecutable.run(["demo", "--json", "--catalog", file, "--bundle-id", "com.example.other"]))
     }
@@ -65,14 +65,14 @@ import Testing
         #expect(
             progress.map { $0.split(separator: ":").last }
                 == [" 0.0", " 0.8", " 1.6", " 2.4", " 3.0"].map { "\($0) of 3.0 MB" })
-        #expect(!outcome.errors.contains("\r"), "no bar")
+        #expect(!outcome.errors.contains("\r"), "no progress bar")
         #expect(outcome.output.contains("its content fetched, 3.0 MB, SHA-256 as the product list says"))
         let list = try JSONValue(parsing: folder.text("data/products.json")).arrayValue ?? []
         let content = list.compactMap { $0["contentFetcherParameters"] }
         #expect(content.count == 1 && content.first?["sha256"]?.stringValue?.count == 64)
     }
 
-    @Test func `content that is not what the product list says fails the demonstration`() async throws {
+    @Test func `content that differs from the product list fails the demonstration`() async throws {
         let folder = try TemporaryFolder()
         let demo = try await demoWithLog("simulator.log", in: folder)
         let archive = folder.file("data/content/filters.zip")
@@ -97,7 +97,7 @@ import Testing
         #expect(after.json?["error"]?["reason"] != nil)
     }
 
-    @Test func `its inspector shows what the apps asked and what their hubs decided`() async throws {
+    @Test func `the inspector shows the requests of the apps and the decisions of their hubs`() async throws {
         let demo = try await KeptDemo("--inspect")
         let inspector = try #require(demo.urls.first)
         let transport = CurlTransport()
@@ -117,7 +117,7 @@ import Testing
         let signed = try await ask("/api/records/" + (presented["id"]?.stringValue ?? ""))["signed"]?[0]
         #expect(signed?["notice"]?.stringValue?.contains("Souk Test Root CA") == true, "the simulator's root is known")
         #expect(signed?["claims"]?.stringValue?.contains("com.example.darkroom") == true)
-        #expect(demo.urls.count { $0 == inspector } == 2, "its address is named again at the end of the story")
+        #expect(demo.urls.count { $0 == inspector } == 2, "its address is printed again at the end")
         #expect(await demo.end() == 0)
         await #expect(throws: HTTPError.self) { try await ask("/api/state") }
     }
@@ -127,7 +127,7 @@ import Testing
         let server = try #require(try await demo.child(running: "serve"))
         kill(server, SIGKILL)
         #expect(await demo.status() == 1)
-        #expect(await demo.complained("the server has ended"))
+        #expect(await demo.errorsContain("the server has ended"))
         #expect(try await demo.child(running: "simulate") == nil)
     }
 
@@ -141,7 +141,7 @@ import Testing
         #expect(report["steps"]?.arrayValue?.count == Self.steps.count)
     }
 
-    /// Starts a demonstration and waits for this log, whose process it starts.
+    /// Starts a demonstration, and waits until one of its processes has created this log.
     private func demoWithLog(_ log: String, in folder: TemporaryFolder) async throws -> ChildProgram {
         let demo = try ChildProgram(
             SoukExecutable.path(), ["demo", "--json", "--data", folder.file("data")], output: .captured, errors: .null)
@@ -167,7 +167,7 @@ private final class KeptDemo {
     }
 
     /// Waits for a text on standard error.
-    func complained(_ text: String) async -> Bool { await demo.errors.contains(text) }
+    func errorsContain(_ text: String) async -> Bool { await demo.errors.contains(text) }
 
     /// Sends Ctrl-C, and returns the exit status.
     func end() async -> Int32 {
@@ -189,7 +189,7 @@ private final class KeptDemo {
 
 @Suite struct CrashLoopTests {
     @Test(.timeLimit(.minutes(10)))
-    func `a purchase survives the death of the app and of the server`() async throws {
+    func `a purchase survives kills of the app and of the server`() async throws {
         let every = ProcessInfo.processInfo.environment["SOUK_CRASH_EVERY"] ?? "1"
         let outcome = try await SoukExecutable.run(["purchases", every], program: "CrashLoop")
         #expect(outcome.status == 0, "\(outcome.errors)")
@@ -197,7 +197,7 @@ private final class KeptDemo {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a purchase and its content survive the death of the device, and disks that fail`() async throws {
+    func `a purchase and its content survive kills of the device, and failing disks`() async throws {
         let every = ProcessInfo.processInfo.environment["SOUK_CRASH_EVERY"] ?? "11"
         let outcome = try await SoukExecutable.run(["devices", every], program: "CrashLoop")
         #expect(outcome.status == 0, "\(outcome.errors)")
@@ -205,7 +205,7 @@ private final class KeptDemo {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `what the simulated store has answered survives its death`() async throws {
+    func `the answers of the simulated store survive its kills`() async throws {
         let every = ProcessInfo.processInfo.environment["SOUK_CRASH_EVERY"] ?? "23"
         let outcome = try await SoukExecutable.run(["stores", every], program: "CrashLoop")
         #expect(outcome.status == 0, "\(outcome.errors)")

@@ -23,14 +23,14 @@ import Testing
         #expect(outcome.json?["findings"] == [])
     }
 
-    @Test func `the documented policy is a policy`() throws {
+    @Test func `the documented policy is accepted`() throws {
         let policy = try Policy(json: Array(try examples()[2].utf8))
         #expect(policy.name == "checkout")
         #expect(policy.send.commands == ["store.purchase", "store.restore"])
         #expect(policy.subscribeAtAppLaunch.events == ["store.featuresChanged"])
     }
 
-    @Test func `the documented settings are set as they stand, and are all there are`() async throws {
+    @Test func `the documented settings can be set as they are, and are all there are`() async throws {
         let example = try JSONValue(parsing: try examples()[3])
         let folder = try TemporaryFolder()
         let service = try await SoukService([
@@ -51,7 +51,7 @@ import Testing
         #expect(await service.stop() == 0)
     }
 
-    @Test func `the documented scenario holds, and its words and subjects are all there are`() async throws {
+    @Test func `the documented scenario passes, and its words and subjects are all there are`() async throws {
         let folder = try TemporaryFolder()
         let file = TestFiles.repository + "/Documentation/Formats.md"
         let part = try String(contentsOfFile: file, encoding: .utf8).components(separatedBy: "## Scenario\n")[1]

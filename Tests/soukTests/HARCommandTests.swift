@@ -59,7 +59,7 @@ import Testing
         #expect(nothing.status == 1 && nothing.output.contains("This is not JSON"))
     }
 
-    @Test func `show lists what there is, and one in full`() async throws {
+    @Test func `show lists the entries, and one in full`() async throws {
         let file = try archive("http://h")
         let table = try await SoukExecutable.run(["har", "show", file])
         #expect(table.status == 0)
@@ -72,7 +72,7 @@ import Testing
         #expect(try await SoukExecutable.run(["har", "show", try folder.write("x.har", "{}")]).status == 2)
     }
 
-    @Test func `replay sends what was recorded and compares what comes`() async throws {
+    @Test func `replay sends the recorded requests and compares the answers`() async throws {
         try await withLoopbackServer(server) { url in
             let file = try archive(url)
             let same = try await SoukExecutable.run(["har", "replay", file])
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `requests go to other machines only where somebody says so`() async throws {
+    @Test func `requests go to other machines only on request`() async throws {
         try await withLoopbackServer(server) { url in
             let file = try archive("http://shop.example")
             let refused = try await SoukExecutable.run(["har", "replay", file])
@@ -239,7 +239,7 @@ import Testing
         #expect(sent.contains("code=PLANTED7xK9mQ2v") && sent.contains("password=PLANTED7xK9mQ2v"))
     }
 
-    @Test func `an answer that does not come differs`() async throws {
+    @Test func `a missing answer is a difference`() async throws {
         let file = try archive("http://127.0.0.1:9")
         let outcome = try await SoukExecutable.run(["har", "replay", file, "--timeout", "5"])
         #expect(outcome.status == 1 && outcome.output.contains("no answer"))

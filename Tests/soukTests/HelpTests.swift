@@ -4,7 +4,7 @@ import Testing
 
 /// `souk help`, and suggestions for mistyped names.
 @Suite struct HelpTests {
-    @Test func `souk help COMMAND says what souk COMMAND --help says, for every command, group and action`()
+    @Test func `souk help COMMAND prints what souk COMMAND --help prints, for every command, group and action`()
         async throws
     {
         let commands = try await CommandList.commands() + CommandList.actions()
@@ -51,7 +51,7 @@ import Testing
         Case(typed: "store buy a p --quantiy 2", sentence: #"Did you mean "--quantity"?"#),
         Case(typed: "version --jsn", sentence: #"Did you mean "--json"?"#),
     ])
-    func `a name that is nearly one gets a suggestion`(_ example: Case) async throws {
+    func `a mistyped name gets a suggestion`(_ example: Case) async throws {
         let outcome = try await SoukExecutable.run(example.typed.split(separator: " ").map(String.init))
         #expect(outcome.status == 2 && outcome.output.isEmpty)
         #expect(outcome.errors.hasSuffix(example.sentence + "\n"), "\(outcome.errors)")
@@ -62,7 +62,7 @@ import Testing
         "nonsense", "x", "help nonsense", "keys nonsense", "jws z", "version --colour", "store dance", "serve -q",
         "help version nonsense", "help store nonsense", "bench",
     ])
-    func `a name that is near none gets no suggestion`(_ typed: String) async throws {
+    func `a name that resembles no other gets no suggestion`(_ typed: String) async throws {
         let outcome = try await SoukExecutable.run(typed.split(separator: " ").map(String.init))
         #expect(outcome.status == 2 && outcome.output.isEmpty)
         #expect(!outcome.errors.contains("Did you mean"), "\(outcome.errors)")

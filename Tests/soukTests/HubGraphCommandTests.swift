@@ -45,7 +45,7 @@ import Testing
         #expect(outcome.output.isEmpty)
     }
 
-    @Test func `a dot that fails is quoted`() async throws {
+    @Test func `the error of a failing dot is quoted`() async throws {
         let dot = try folder.write("dot", "#!/bin/sh\nread line\necho 'first' >&2\necho 'no fonts' >&2\nexit 3\n")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: dot)
         let outcome = try await SoukExecutable.run(
@@ -70,7 +70,7 @@ import Testing
         (#"{"name": "A\nB"}"#, "bad.json /name: "),
         (#"{"name": "A", "publish": {"events": ["x\ny"]}}"#, "bad.json /publish/events/0: "),
     ])
-    func `a file that is no policy is a usage error and is named with the place`(text: String, place: String)
+    func `an invalid policy file is a usage error and is named with the place`(text: String, place: String)
         async throws
     {
         let bad = try folder.write("bad.json", text)
@@ -80,7 +80,7 @@ import Testing
         #expect(outcome.output.isEmpty)
     }
 
-    @Test func `a hub with an error is drawn, with a word on standard error`() async throws {
+    @Test func `a hub with an error is drawn, with a message on standard error`() async throws {
         let outcome = try await SoukExecutable.run(["hub", "graph", "--format", "mermaid", files[0]])
         #expect(outcome.status == 0)
         #expect(outcome.output.contains("nobody"))

@@ -13,7 +13,7 @@ import Testing
         return line.text()
     }
 
-    @Test func `an import that was killed goes on where it was: nothing is missing, nothing is there twice`()
+    @Test func `a killed import continues where it stopped, and nothing is missing or doubled`()
         async throws
     {
         let shop = try SignedShop()
@@ -34,7 +34,7 @@ import Testing
             FileManager.default.fileExists(atPath: file + ".import-state") || !child.isRunning
         }
         child.signal(SIGKILL)
-        #expect(await child.end() == 128 + SIGKILL, "It was over before it could be killed.")
+        #expect(await child.end() == 128 + SIGKILL, "The import ended before it could be killed.")
 
         #expect(await slow.stop() == 0)
         let server = try await shop.serve()
@@ -53,7 +53,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: file + ".import-state"))
     }
 
-    @Test func `a server that fails, breaks off or is not understood is asked again`() async throws {
+    @Test func `a request is repeated after a failure, a broken connection and an invalid answer`() async throws {
         let folder = try TemporaryFolder()
         let answer = #"{"acknowledgedTransactionIDs":["1"],"rejected":[]}"#
         func reply(_ status: String, _ body: String = "") -> String {

@@ -9,7 +9,7 @@ import StoreModel
 import Testing
 
 /// A simulated store, and an entitlement server that trusts it and has received nothing.
-private struct Counter {
+private struct IngestionWorld {
     static let app = "com.example.darkroom"
     static let plus = "com.example.darkroom.plus.monthly"
 
@@ -97,17 +97,17 @@ private func line(_ customer: String, _ signed: String) -> String {
 
 @Suite struct ImportCommandTests {
 
-    @Test func `an import takes what is true and says in which lines it is not`() async throws {
-        let counter = try await Counter()
-        for account in ["ada", "ben"] { try await counter.store("account", "create", account) }
-        let (one, other) = (try await counter.buy("ada"), try await counter.buy("ben"))
-        let file = try counter.folder.write(
+    @Test func `an import accepts valid lines and reports the numbers of the others`() async throws {
+        let world = try await IngestionWorld()
+        for account in ["ada", "ben"] { try await world.store("account", "create", account) }
+        let (one, other) = (try await world.buy("ada"), try await world.buy("ben"))
+        let file = try world.folder.write(
             "purchases.jsonl",
             [
                 line("anna", one), "", "{", line("anna", String(other.dropLast(8)) + "AAAAAAAA"), #"{"customer":""}"#,
                 line("ben", other), #"{"customer":"carl"}"#,
             ].joined(separator: "\n"))
-        let outcome = try await counter.run(["import", file])
+        let outcome = try await world.run(["import", file])
         #expect(outcome.status == 1)
         #expect(outcome.json?["lines"] == 7 && outcome.json?["accepted"] == 2 && outcome.json?["rejected"] == 4)
         let rejections = try #require(outcome.json?["rejections"]?.arrayValue)
@@ -118,23 +118,23 @@ private func line(_ customer: String, _ signed: String) -> String {
                 ["line 7"], ["line 3", "line 5"], ["line 4"],
             ])
         #expect(!outcome.output.contains(other.suffix(40)) && !outcome.errors.contains(other.suffix(40)))
-        #expect(try await counter.customer("anna").features.contains(where: \.isActive))
-        #expect(try await counter.customer("ben").features.contains(where: \.isActive))
+        #expect(try await world.customer("anna").features.contains(where: \.isActive))
+        #expect(try await world.customer("ben").features.contains(where: \.isActive))
         #expect(!FileManager.default.fileExists(atPath: file + ".import-state"))
 
         let text = try await SoukExecutable.run([
-            "import", file, "--url", counter.server.url, "--key-file", counter.key, "--parallel", "4",
+            "import", file, "--url", world.server.url, "--key-file", world.key, "--parallel", "4",
         ])
         #expect(text.output.hasPrefix("7 lines: 2 transactions accepted, 4 rejected\n") && text.status == 1)
         #expect(text.output.contains("  malformedLine: 2 at line 3, line 5\n"))
     }
 
-    @Test func `an interrupted import goes on where it was, and only in the file it began with`() async throws {
-        let counter = try await Counter()
-        try await counter.store("account", "create", "ada")
-        let signed = try await counter.buy("ada")
+    @Test func `an interrupted import continues where it stopped, and only with the same file`() async throws {
+        let world = try await IngestionWorld()
+        try await world.store("account", "create", "ada")
+        let signed = try await world.buy("ada")
         let (first, second) = (line("anna", "x"), line("anna", signed))
-        let file = try counter.folder.write("purchases.jsonl", first + "\n" + second + "\n")
+        let file = try world.folder.write("purchases.jsonl", first + "\n" + second + "\n")
         let state: JSONValue = [
             "mark": [
                 "lines": 1, "bytes": .number(first.utf8.count + 1),
@@ -144,17 +144,17 @@ private func line(_ customer: String, _ signed: String) -> String {
                 "accepted": 0, "rejections": ["malformed": ["count": 1, "places": ["line 1"], "detail": "no JWS"]],
             ],
         ]
-        let place = try counter.folder.write("state.json", state.text())
-        let outcome = try await counter.run(["import", file, "--state", place])
+        let place = try world.folder.write("state.json", state.text())
+        let outcome = try await world.run(["import", file, "--state", place])
         #expect(outcome.json?["lines"] == 2 && outcome.json?["accepted"] == 1 && outcome.json?["rejected"] == 1)
 
-        _ = try counter.folder.write("state.json", state.text())
-        let other = try counter.folder.write("other.jsonl", second + "\n" + first + "\n")
-        let refused = try await counter.run(["import", other, "--state", place])
+        _ = try world.folder.write("state.json", state.text())
+        let other = try world.folder.write("other.jsonl", second + "\n" + first + "\n")
+        let refused = try await world.run(["import", other, "--state", place])
         #expect(refused.status == 2 && refused.errors.contains("remove the state file"))
     }
 
-    @Test func `a server that asks for a pause is asked again after it`() async throws {
+    @Test func `a request is repeated after the pause that the server requires`() async throws {
         let folder = try TemporaryFolder()
         let answer = #"{"acknowledgedTransactionIDs":["1"],"rejected":[]}"#
         let busy = "HTTP/1.1 429 Too Many Requests\r\nRetry-After: 1\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
@@ -173,13 +173,13 @@ private func line(_ customer: String, _ signed: String) -> String {
         #expect(outcome.status == 0 && outcome.json?["accepted"] == 1, "\(outcome.errors)")
     }
 
-    @Test func `a wrong key or a missing file is misuse`() async throws {
-        let counter = try await Counter()
-        let key = try counter.folder.write("key", "souk_secret_nobody")
-        let file = try counter.folder.write("purchases.jsonl", line("anna", "x"))
-        let wrong = try await SoukExecutable.run(["import", file, "--url", counter.server.url, "--key-file", key])
+    @Test func `a wrong key or a missing file exits 2`() async throws {
+        let world = try await IngestionWorld()
+        let key = try world.folder.write("key", "souk_secret_nobody")
+        let file = try world.folder.write("purchases.jsonl", line("anna", "x"))
+        let wrong = try await SoukExecutable.run(["import", file, "--url", world.server.url, "--key-file", key])
         #expect(wrong.status == 2 && !wrong.errors.contains("souk_secret_nobody"))
-        #expect(try await counter.run(["import", counter.folder.file("missing")]).status == 2)
+        #expect(try await world.run(["import", world.folder.file("missing")]).status == 2)
     }
 
     /// A state with `count` malformed lines, without their places.
@@ -212,7 +212,7 @@ private func line(_ customer: String, _ signed: String) -> String {
     }
 
     @Test(arguments: ["", "{", "a line of a list", #"{"since":"2026-01-01T00:00:00Z","report":{"accepted":0}}"#])
-    func `it is not said to remove a file that has not the form of a state`(text: String) async throws {
+    func `the error for a file that is not a state file does not suggest its removal`(text: String) async throws {
         let folder = try TemporaryFolder()
         let outcome = try await importOffline(try folder.write("p.jsonl", "{\n"), state: text, in: folder)
         #expect(outcome.status == 2 && outcome.errors.contains("name another file"), "\(outcome)")
@@ -244,11 +244,11 @@ private func line(_ customer: String, _ signed: String) -> String {
         #expect(outcome.status == 2 && outcome.errors.contains("this is no state file of this command"), "\(outcome)")
     }
 
-    @Test func `a folder or a file that cannot be read is misuse, told in one sentence`() async throws {
+    @Test func `a folder or a file that cannot be read exits 2 with one sentence`() async throws {
         let folder = try TemporaryFolder()
         let directory = (folder.path, "this is a folder, not a file")
         #if os(Linux)
-            // It opens, and fails when it is read: nothing is mapped at its start.
+            // This file can be opened but not read, because no memory is mapped at its start.
             let cases = [directory, ("/proc/self/mem", "the file cannot be read")]
         #else
             let cases = [directory]
@@ -263,101 +263,101 @@ private func line(_ customer: String, _ signed: String) -> String {
 
 @Suite struct SyncCommandTests {
     @Test func `a sync sends missed notifications, and continues from there`() async throws {
-        let counter = try await Counter()
-        try await counter.store("account", "create", "ada")
-        let signed = try await counter.buy("ada")
-        let began = try await counter.now()
-        let file = try counter.folder.write(
+        let world = try await IngestionWorld()
+        try await world.store("account", "create", "ada")
+        let signed = try await world.buy("ada")
+        let began = try await world.now()
+        let file = try world.folder.write(
             "p.jsonl", line("anna", signed))
-        #expect(try await counter.run(["import", file]).status == 0)
-        try await counter.store("advance", "40d")
-        try await counter.eventually("anna") { $0.features.allSatisfy { !$0.isActive } }
+        #expect(try await world.run(["import", file]).status == 0)
+        try await world.store("advance", "40d")
+        try await world.eventually("anna") { $0.features.allSatisfy { !$0.isActive } }
 
-        let end = RFC3339.string(from: try await counter.now().addingTimeInterval(60))
+        let end = RFC3339.string(from: try await world.now().addingTimeInterval(60))
         let span = ["--since", RFC3339.string(from: began.addingTimeInterval(-86400)), "--until", end]
-        let state = ["--state", counter.folder.file("sync.json")]
-        let outcome = try await counter.sync(span + state)
+        let state = ["--state", world.folder.file("sync.json")]
+        let outcome = try await world.sync(span + state)
         #expect(outcome.status == 0, "\(outcome.errors)\(outcome.output)")
         #expect((outcome.json?["accepted"]?.intValue ?? 0) >= 2 && outcome.json?["rejected"] == 0)
-        try await counter.eventually("anna") {
+        try await world.eventually("anna") {
             $0.subscriptions.first?.state == .active && $0.subscriptions.first?.autoRenews == true
         }
 
-        try await counter.store("cancel", "ada", Counter.plus)
-        let later = RFC3339.string(from: try await counter.now().addingTimeInterval(120))
-        #expect(try await counter.sync(["--until", later] + state).status == 0)
-        #expect(try await counter.customer("anna").subscriptions.first?.autoRenews == false)
+        try await world.store("cancel", "ada", IngestionWorld.plus)
+        let later = RFC3339.string(from: try await world.now().addingTimeInterval(120))
+        #expect(try await world.sync(["--until", later] + state).status == 0)
+        #expect(try await world.customer("anna").subscriptions.first?.autoRenews == false)
     }
 
-    @Test func `a sync by customer brings what the App Store knows of their purchases`() async throws {
-        let counter = try await Counter()
-        for account in ["ada", "ben"] { try await counter.store("account", "create", account) }
-        let signed = try await counter.buy("ada")
-        let file = try counter.folder.write(
+    @Test func `a sync by customer fetches the App Store's data about their purchases`() async throws {
+        let world = try await IngestionWorld()
+        for account in ["ada", "ben"] { try await world.store("account", "create", account) }
+        let signed = try await world.buy("ada")
+        let file = try world.folder.write(
             "p.jsonl", line("anna", signed))
-        #expect(try await counter.run(["import", file]).status == 0)
-        _ = try await counter.buy("ada", "com.example.darkroom.filmpack")
-        try await counter.store("advance", "40d")
-        let outcome = try await counter.sync(["--customer", "anna"])
+        #expect(try await world.run(["import", file]).status == 0)
+        _ = try await world.buy("ada", "com.example.darkroom.filmpack")
+        try await world.store("advance", "40d")
+        let outcome = try await world.sync(["--customer", "anna"])
         #expect(outcome.status == 0, "\(outcome.errors)\(outcome.output)")
-        try await counter.eventually("anna") {
+        try await world.eventually("anna") {
             $0.subscriptions.first?.state == .active && $0.subscriptions.first?.autoRenews == true
         }
-        let answer = try await counter.customer("anna")
+        let answer = try await world.customer("anna")
         #expect(answer.purchases.map(\.productID) == ["com.example.darkroom.filmpack"])
     }
 
     @Test func `a sync by customer leaves a purchase with its customer, however many names begin with its id`()
         async throws
     {
-        let counter = try await Counter()
+        let world = try await IngestionWorld()
         let filmPack: ProductID = "com.example.darkroom.filmpack"
-        try await counter.store("account", "create", "ada")
-        let bought = try await counter.store("buy", "ada", filmPack.rawValue)
+        try await world.store("account", "create", "ada")
+        let bought = try await world.store("buy", "ada", filmPack.rawValue)
         let purchase = try #require(bought["originalTransactionID"]?.stringValue)
         let signed = try #require(bought["signedTransaction"]?.stringValue)
-        let own = try await counter.buy("ada")
-        let file = try counter.folder.write(
+        let own = try await world.buy("ada")
+        let file = try world.folder.write(
             "p.jsonl", [line("victim", signed), line("mallory", own)].joined(separator: "\n"))
-        #expect(try await counter.run(["import", file]).status == 0)
+        #expect(try await world.run(["import", file]).status == 0)
 
         // Each valid purchase creates a customer; the victim is listed after the longest page.
-        try await counter.store("account", "create", "eve")
-        let another = try await counter.buy("eve")
+        try await world.store("account", "create", "eve")
+        let another = try await world.buy("eve")
         let names = (100..<220).map { line("\(purchase)-\($0)", another) }
-        let junk = try counter.folder.write("junk.jsonl", names.joined(separator: "\n"))
-        #expect(try await counter.run(["import", junk, "--parallel", "8"]).status == 0)
-        let found = try JSONValue(parsing: try await counter.get("/v1/customers?limit=100&query=\(purchase)"))
+        let junk = try world.folder.write("junk.jsonl", names.joined(separator: "\n"))
+        #expect(try await world.run(["import", junk, "--parallel", "8"]).status == 0)
+        let found = try JSONValue(parsing: try await world.get("/v1/customers?limit=100&query=\(purchase)"))
         #expect(found["customers"]?.arrayValue?.count == 100 && found["nextCursor"]?.stringValue != nil)
 
-        let outcome = try await counter.sync(["--customer", "mallory"])
+        let outcome = try await world.sync(["--customer", "mallory"])
         #expect(outcome.status == 0, "\(outcome.errors)\(outcome.output)")
-        #expect(try await counter.customer("victim").purchases.map(\.productID) == [filmPack])
-        #expect(try await counter.customer("mallory").purchases.isEmpty)
+        #expect(try await world.customer("victim").purchases.map(\.productID) == [filmPack])
+        #expect(try await world.customer("mallory").purchases.isEmpty)
     }
 
     @Test func `a state file with counts that no sync made is refused`() async throws {
-        let counter = try await Counter()
+        let world = try await IngestionWorld()
         let state: JSONValue = [
-            "since": .string(RFC3339.string(from: try await counter.now())),
+            "since": .string(RFC3339.string(from: try await world.now())),
             "report": ["accepted": .number(Int.max), "rejections": [:]],
         ]
-        let outcome = try await counter.sync(["--state", try counter.folder.write("sync.json", state.text())])
+        let outcome = try await world.sync(["--state", try world.folder.write("sync.json", state.text())])
         #expect(outcome.status == 2 && outcome.errors.contains("this is no state file of this command"), "\(outcome)")
     }
 
-    @Test func `an interrupted sync ends the span it began, and counts what was done before`() async throws {
-        let counter = try await Counter()
-        try await counter.store("account", "create", "ada")
-        _ = try await counter.buy("ada")
-        let now = try await counter.now()
+    @Test func `an interrupted sync completes its time span, and counts its earlier results`() async throws {
+        let world = try await IngestionWorld()
+        try await world.store("account", "create", "ada")
+        _ = try await world.buy("ada")
+        let now = try await world.now()
         let (since, until) = (now.addingTimeInterval(-3600), now.addingTimeInterval(3600))
         let state: JSONValue = [
             "since": .string(RFC3339.string(from: since)), "until": .string(RFC3339.string(from: until)),
             "report": ["accepted": 100, "rejections": [:]],
         ]
-        let file = try counter.folder.write("sync.json", state.text())
-        let outcome = try await counter.sync(["--state", file])
+        let file = try world.folder.write("sync.json", state.text())
+        let outcome = try await world.sync(["--state", file])
         #expect(outcome.status == 0 && (outcome.json?["accepted"]?.intValue ?? 0) > 100, "\(outcome.errors)")
         let kept = try JSONValue(parsing: try String(contentsOfFile: file, encoding: .utf8))
         #expect(kept["until"] == nil && kept["since"]?.stringValue == RFC3339.string(from: now))
@@ -373,14 +373,14 @@ private func line(_ customer: String, _ signed: String) -> String {
 
 @Suite struct ServerPullTests {
     @Test func `a server with an App Store key fetches renewals without a notification`() async throws {
-        let counter = try await Counter(asksAppStore: true)
-        try await counter.store("account", "create", "ada")
-        let signed = try await counter.buy("ada")
-        let file = try counter.folder.write("p.jsonl", line("anna", signed))
-        #expect(try await counter.run(["import", file]).status == 0)
-        let expiry = try #require(try await counter.customer("anna").subscriptions.first?.expiresAt)
-        try await counter.store("advance", "40d")
-        try await counter.eventually("anna") {
+        let world = try await IngestionWorld(asksAppStore: true)
+        try await world.store("account", "create", "ada")
+        let signed = try await world.buy("ada")
+        let file = try world.folder.write("p.jsonl", line("anna", signed))
+        #expect(try await world.run(["import", file]).status == 0)
+        let expiry = try #require(try await world.customer("anna").subscriptions.first?.expiresAt)
+        try await world.store("advance", "40d")
+        try await world.eventually("anna") {
             ($0.subscriptions.first?.expiresAt ?? .distantPast) > expiry && $0.features.contains(where: \.isActive)
         }
     }

@@ -13,7 +13,7 @@ import Testing
         try await transport.send(HTTPRequest(method: .get, url: url, headers: headers))
     }
 
-    @Test func `it prints the page's address, serves the page, and stops on a signal`() async throws {
+    @Test func `inspect prints the page's address, serves the page, and stops on a signal`() async throws {
         let service = try await SoukService(["inspect", "--port", "0"])
         let address = try #require(service.greeting["inspector"]?.stringValue)
         #expect(address == service.url + "/")
@@ -39,7 +39,7 @@ import Testing
         #expect(await other.stop() == 0)
     }
 
-    @Test func `a file of records is shown, and what is sent from the page is in it afterwards`() async throws {
+    @Test func `a file of records is shown, and requests from the page are stored in it`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("records.sqlite")
         let storage = try SQLiteRecordStorage(path: path)
@@ -60,7 +60,7 @@ import Testing
         await after.close()
     }
 
-    @Test func `what another process records meanwhile appears on the page`() async throws {
+    @Test func `records of another process appear on the page`() async throws {
         let folder = try TemporaryFolder()
         let path = folder.file("records.sqlite")
         let storage = try SQLiteRecordStorage(path: path)
@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: ["/nowhere.sqlite", TestFiles.darkroom])
-    func `what is no file of records is a usage error and names the file`(path: String) async throws {
+    func `the usage error for a file of another format names the file`(path: String) async throws {
         let outcome = try await SoukExecutable.run(["inspect", "--records", path])
         #expect(outcome.status == 2)
         #expect(outcome.errors.contains(path) && outcome.errors.split(separator: "\n").count == 1)
@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: [["inspect"], ["intercept", "--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:9"]])
-    func `the page's address is named again when the command stops`(words: [String]) async throws {
+    func `the page's address is printed again when the command stops`(words: [String]) async throws {
         let child = try ChildProgram(SoukExecutable.path(), words, output: .captured, errors: .captured)
         let greeting = try JSONValue(parsing: await child.output.firstLine() ?? "")
         let address = try #require(greeting["inspector"]?.stringValue)
@@ -109,7 +109,7 @@ import Testing
         #expect(await child.errors.text().contains("The inspector was at \(address)"))
     }
 
-    @Test func `it stops although a page listens`() async throws {
+    @Test func `inspect stops although a page listens`() async throws {
         let service = try await SoukService(["inspect"])
         let updates = try await get(service.url + "/api/updates")
         #expect(updates.headers["Content-Type"] == "text/event-stream")
@@ -117,7 +117,7 @@ import Testing
         _ = updates
     }
 
-    @Test func `others are let in with the token of the address only`() async throws {
+    @Test func `beyond loopback, the page is served only with the token of its address`() async throws {
         let service = try await SoukService(["inspect", "--host", "0.0.0.0"])
         let address = try #require(service.greeting["inspector"]?.stringValue)
         let token = try #require(address.firstMatch(of: /\/\?token=([0-9a-f]{64})$/)).output.1

@@ -30,7 +30,7 @@ import Testing
         return response
     }
 
-    @Test func `what passes is unchanged, and recorded without its secrets in a file that outlives it`() async throws {
+    @Test func `traffic is unchanged, and recorded without its secrets in a file that stays`() async throws {
         let folder = try TemporaryFolder()
         let backend = Backend()
         try await withLoopbackServer(backend) { upstream in
@@ -55,8 +55,7 @@ import Testing
         #expect(!kept.contains { $0.range(of: Data("planted".utf8)) != nil })
     }
 
-    @Test func `a file of records that a dangling link leads to is its owner's alone, and the link stays`() async throws
-    {
+    @Test func `a file of records behind a dangling link is only for its owner, and the link stays`() async throws {
         let folder = try TemporaryFolder()
         let (link, file) = (folder.file("link.sqlite"), folder.file("records.sqlite"))
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)
@@ -69,7 +68,7 @@ import Testing
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: link) == file)
     }
 
-    @Test func `florets of a file change what passes`() async throws {
+    @Test func `florets of a file change the traffic`() async throws {
         let folder = try TemporaryFolder()
         let florets = try folder.write(
             "florets.json",
@@ -127,7 +126,7 @@ import Testing
         #expect(backend.asked.withLock { $0.first?.body.buffered } == body)
     }
 
-    @Test func `it ends while an answer still streams`() async throws {
+    @Test func `intercept ends while an answer still streams`() async throws {
         let begun = AnyHTTPHandler { _ in
             let isFirst = Locked(true)
             let stream = HTTPBodyStream {
@@ -143,7 +142,9 @@ import Testing
         try await withLoopbackServer(begun, stopGracePeriod: .zero) { upstream in
             let service = try await SoukService(["intercept", "--listen", "127.0.0.1:0", "--upstream", upstream])
             let answer = try await CurlTransport().send(HTTPRequest(method: .get, url: service.url + "/"))
-            guard case .stream(let stream) = answer.body else { return #expect(Bool(false), "it came at once") }
+            guard case .stream(let stream) = answer.body else {
+                return #expect(Bool(false), "the body is not a stream")
+            }
             #expect(try await stream.next() == [1])
             #expect(await service.stop() == 0)
         }
@@ -164,7 +165,7 @@ import Testing
         withExtendedLifetime(port) {}
     }
 
-    @Test func `an upstream at another address of the same port is none`() async throws {
+    @Test func `an upstream at another address of the same port is not the proxy itself`() async throws {
         let port = try ReservedPort()
         let service = try await SoukService([
             "intercept", "--listen", "127.0.0.1:\(port.number)", "--upstream", "http://127.0.0.2:\(port.number)",
@@ -192,7 +193,7 @@ import Testing
         (["--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:1", "--florets", "/nowhere"], "/nowhere"),
         (["--listen", "127.0.0.1:0", "--upstream", "http://127.0.0.1:1", "--records", "/nowhere/r"], "/nowhere/r"),
     ])
-    func `misuse is one sentence that says what is meant`(arguments: [String], word: String) async throws {
+    func `a usage error is one sentence that says what is wrong`(arguments: [String], word: String) async throws {
         let outcome = try await SoukExecutable.run(["intercept"] + arguments)
         #expect(outcome.status == 2)
         #expect(outcome.errors.contains(word) && outcome.errors.split(separator: "\n").count == 1)

@@ -90,7 +90,7 @@ import Testing
         }
     }
 
-    @Test func `what was not checked is said, also where a document cannot be for a bundle`() async throws {
+    @Test func `missing checks are reported, also for documents that have no bundle`() async throws {
         for (type, payload) in Self.documents {
             let file = try file(payload)
             let unchecked = try await verify(file, type, root)

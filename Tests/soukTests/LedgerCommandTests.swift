@@ -33,7 +33,9 @@ import Testing
         try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int
     }
 
-    @Test func `a key made beside a running server lets in, and revoked it does not`() async throws {
+    @Test func `a key that is created beside a running server is accepted, and refused after its revocation`()
+        async throws
+    {
         let server = try await serve()
         let made = try await souk("keys", "create", "--bundle-id", "com.example.darkroom", "--label", "backend").json
         let id = try #require(made?["id"]?.stringValue)
@@ -55,7 +57,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func `a ledger founded where one is missing keeps the keys of the missing one`() async throws {
+    @Test func `a new ledger in place of a missing one keeps the key files of the missing one`() async throws {
         let (secret, open) = (
             "ledger.sqlite.com.example.darkroom.secret-key", "ledger.sqlite.com.example.darkroom.public-key"
         )
@@ -91,7 +93,8 @@ import Testing
         for text in before.values { #expect(!log.contains(text.trimmingCharacters(in: .newlines))) }
     }
 
-    @Test func `where the keys of a missing ledger cannot be kept, they stay and no key is made`() async throws {
+    @Test func `if the key files of a missing ledger cannot be renamed, they stay and no key is created`() async throws
+    {
         // A file name has 255 bytes at most: those of the keys fit, their former names do not.
         let ledger = folder.file(String(repeating: "l", count: 215))
         let app = "com.example.darkroom"
@@ -106,7 +109,7 @@ import Testing
         #expect(listed?["keys"]?.arrayValue?.isEmpty == true)
     }
 
-    @Test func `a public key is printed, a signing key goes into a file of its own`() async throws {
+    @Test func `a public key is printed, and a signing key is written to its own file`() async throws {
         #expect(try await serve().stop() == 0)
         let made = try await souk("keys", "create", "--bundle-id", "com.example.darkroom", "--kind", "public").json
         #expect(made?["key"]?.stringValue?.hasPrefix("souk_public_") == true)
@@ -118,7 +121,7 @@ import Testing
         #expect(again.status == 2 && again.errors.contains(file))
     }
 
-    @Test func `a signing key is printed where its file is standard output`() async throws {
+    @Test func `a signing key is printed if its file is standard output`() async throws {
         let made = try await SoukExecutable.run(["keys", "create", "--signing", "-"], in: folder.path)
         #expect(made.status == 0 && made.errors.contains("BEGIN PUBLIC KEY"))
         let key = try Ed25519.PrivateKey(Array(made.output.utf8))
@@ -143,7 +146,7 @@ import Testing
     @Test func `a schema is planned, applied and verified`() async throws {
         let planned = try await souk("migrate", "plan").json
         #expect(planned?["applied"] == [] && planned?["pending"]?.arrayValue?.isEmpty == false)
-        #expect(!FileManager.default.fileExists(atPath: folder.file("ledger.sqlite")), "A plan makes nothing.")
+        #expect(!FileManager.default.fileExists(atPath: folder.file("ledger.sqlite")), "A plan creates no file.")
         let applied = try await souk("migrate", "apply").json
         #expect(applied?["pending"] == [] && applied?["applied"] == planned?["pending"])
         let verified = try await souk("migrate", "verify")
@@ -161,7 +164,7 @@ import Testing
         #expect(refused.status == 2 && refused.errors.contains("write-ahead log"), "\(refused)")
     }
 
-    @Test func `a ledger that is damaged does not verify`() async throws {
+    @Test func `the verification of a damaged ledger fails`() async throws {
         #expect(try await serve().stop() == 0)
         var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.file("ledger.sqlite")))
         bytes.replaceSubrange(8192..<12288, with: Data(repeating: 0xA5, count: 4096))
@@ -177,7 +180,7 @@ import Testing
         let backup = try await souk("backup", folder.file("backup"))
         #expect(backup.status == 0 && backup.json?["backup"]?.stringValue == folder.file("backup"))
         #expect(try mode(folder.file("backup")) == 0o600)
-        #expect(try await souk("backup", folder.file("backup")).status == 2, "Nothing is written over.")
+        #expect(try await souk("backup", folder.file("backup")).status == 2, "An existing file is not overwritten.")
         let id = try #require(
             try await souk("keys", "create", "--bundle-id", "com.example.darkroom", "--kind", "public").json?["id"])
 
@@ -198,7 +201,7 @@ import Testing
         #expect(await again.stop() == 0)
     }
 
-    @Test func `a file of another part of Souk is said to be none of a ledger`() async throws {
+    @Test func `the error for a file of another part of Souk says that it is not a ledger`() async throws {
         let records = try SQLiteRecordStorage(path: folder.file("records"))
         await records.close()
         let simulator = try await SoukService([
@@ -228,7 +231,7 @@ import Testing
         }
     }
 
-    @Test func `what is no ledger is not restored`() async throws {
+    @Test func `a file that is not a ledger is not restored`() async throws {
         let text = try folder.write("notes.txt", String(repeating: "No database at all. ", count: 100))
         let refused = try await souk("restore", text)
         #expect(refused.status == 2 && refused.errors.contains("not a database"))

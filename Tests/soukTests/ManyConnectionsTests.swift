@@ -18,7 +18,7 @@ import Testing
 
     private static let size = 10_000
 
-    /// Whether a process may hold one end of all the connections.
+    /// Whether a process may open enough files for one end of each connection.
     private static let mayOpenEnough: Bool = {
         #if canImport(Glibc)
             var limit = rlimit()
@@ -38,8 +38,8 @@ import Testing
         try await CurlTransport().send(HTTPRequest(method: .get, url: server.url + "/healthz")).status
     }
 
-    /// Returns the number of the server's open sockets, without files: the ledger opens and keeps another reader when
-    /// two read at once.
+    /// Returns the number of the server's open sockets. Its open files are not counted, because the ledger opens more
+    /// of them for concurrent reads.
     private func sockets(of server: SoukService) throws -> Int {
         let folder = "/proc/\(server.processID)/fd"
         return try FileManager.default.contentsOfDirectory(atPath: folder).count { descriptor in
@@ -69,7 +69,8 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func `as many connections are promised as the system allows files, and what cannot be is said`() async throws
+    @Test func `the limit of connections follows the system's limit of files, and an impossible one is an error`()
+        async throws
     {
         func run(files: Int, _ options: String...) async throws -> ChildProgram.Outcome {
             let words = [SoukExecutable.path()] + arguments() + options + ["--stop-with-parent"]
@@ -111,7 +112,7 @@ private final class IdleClients {
             "/bin/bash", ["-c", Self.script, "bash", port], input: .captured, output: .captured, errors: .null)
     }
 
-    /// Opens `count` more connections, and sends `text`. Returns afterwards.
+    /// Opens `count` more connections, and sends `text` on each.
     func join(_ count: Int, saying text: String = "") async throws {
         joins += 1
         await child.write("\(count) \(text)\n")

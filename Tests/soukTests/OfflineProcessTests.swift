@@ -74,7 +74,7 @@ import Testing
         Row(testDescription: "the time to live ends the grace", expires: 63, missed: 5, ends: 65),
         Row(testDescription: "no grace in the sandbox", environment: .sandbox, expires: 30, missed: 29, ends: 30),
     ])
-    func `access outlives a server that is gone by the rules, to the second`(_ row: Row) async throws {
+    func `access without the server ends as the rules say, to the second`(_ row: Row) async throws {
         let shop = try SignedShop()
         let server = try await serve(shop, row.environment, expires: row.expires)
         let clock = ManualClock(start)
@@ -98,7 +98,7 @@ import Testing
         await next.close()
     }
 
-    @Test func `a clock that is a year ahead ends nothing while the server answers, nor after it has gone`()
+    @Test func `a clock that is a year ahead ends no access while the server answers or after it has stopped`()
         async throws
     {
         let shop = try SignedShop()

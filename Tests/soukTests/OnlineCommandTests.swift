@@ -11,7 +11,7 @@ import Testing
 
 /// `--online`: requests to the certificates' issuers, here OpenSSL's responder behind a server on loopback.
 @Suite struct OnlineCommandTests {
-    @Test func `a revoked certificate is refused for good, silence may be tried again`() async throws {
+    @Test func `a revoked certificate is refused for good, and a missing answer is retryable`() async throws {
         let responder = try Responder()
         try await withLoopbackServer(responder) { url in
             let chain = try responder.chain(at: url)
@@ -33,7 +33,7 @@ import Testing
             for command in commands {
                 responder.certificateStatus.withLock { $0 = "V" }
                 #expect(try await SoukExecutable.run(command).status == 0)
-                #expect(responder.questions.withLock { $0.isEmpty }, "nobody is asked unless that is wanted")
+                #expect(responder.questions.withLock { $0.isEmpty }, "no request is sent without --online")
                 let good = try await SoukExecutable.run(command + ["--online"])
                 #expect(good.status == 0, "\(good.output)")
                 #expect(responder.questions.withLock { Set($0) } == ["/leaf", "/intermediate"])

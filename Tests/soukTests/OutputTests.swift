@@ -53,7 +53,7 @@ struct OutputTests {
                 #expect(ending.errors == Self.noSpace + "\n", "an address that was not shown is not repeated")
             }
         }
-        #expect(try await workshop.keys() == before, "a key that nobody has seen is no key")
+        #expect(try await workshop.keys() == before, "a key that was not printed is not kept")
         let files = try FileManager.default.contentsOfDirectory(atPath: workshop.folder.path)
         #expect(!files.contains { $0.hasSuffix(".secret-key") && $0 != Workshop.secretKey }, "\(files)")
         #expect(!files.contains("signing.pem"))
@@ -64,7 +64,7 @@ struct OutputTests {
         }
     }
 
-    @Test func `a reader that has left ends every command quietly`() async throws {
+    @Test func `a closed pipe ends every command without a message`() async throws {
         let workshop = try await Workshop()
         for arguments in try workshop.commands() + [["--help"], ["keys", "--help"]] {
             let ending = try await run(arguments, output: .closedPipe, in: workshop.folder.path)
@@ -72,7 +72,7 @@ struct OutputTests {
         }
     }
 
-    @Test func `standard output that is closed is noticed, and no file takes its place`() async throws {
+    @Test func `a closed standard output is detected, and no file takes its place`() async throws {
         let ending = try await shell(#"exec "$@" >&-"#, ["version"])
         #expect(ending.status == 2)
         #expect(ending.reasons == ["souk: standard output cannot be written: Bad file descriptor"])
@@ -82,7 +82,7 @@ struct OutputTests {
         #expect(lint.status == 2 && lint.reasons.count == 1, "\(lint)")
     }
 
-    @Test func `standard input that is closed is said`() async throws {
+    @Test func `a closed standard input is reported`() async throws {
         let lint = try await shell(#"exec "$@" <&-"#, ["catalog", "lint", "-"])
         #expect(lint.status == 2 && lint.reasons == ["souk: standard input cannot be read"], "\(lint)")
     }
@@ -100,7 +100,7 @@ struct OutputTests {
         }
     }
 
-    @Test func `notes that cannot be written make no success`() async throws {
+    @Test func `a command fails if its notes cannot be written`() async throws {
         let workshop = try await Workshop()
         let inspect = ["jws", "inspect", workshop.folder.file("bought.jws"), "--type", "transaction"]
         #expect(try await shell(#"exec "$@" 2>/dev/full"#, inspect).status == 2)
@@ -126,7 +126,7 @@ struct OutputTests {
         }
     }
 
-    @Test func `what a killed process left beside a file goes with the next one`() async throws {
+    @Test func `temporary files of a killed process are removed by the next one`() async throws {
         let workshop = try await Workshop()
         let folder = workshop.folder
         let ended = try ChildProgram("/bin/sh", ["-c", "echo $$"], output: .captured)
@@ -144,7 +144,7 @@ struct OutputTests {
         #expect(left.sorted() == (others + ["export.out"]).sorted())
     }
 
-    @Test func `a device is written and not replaced, a link stays and what it leads to is replaced`() async throws {
+    @Test func `a device is written and not replaced, and of a link the target is replaced`() async throws {
         let workshop = try await Workshop()
         let folder = workshop.folder
         let (full, link, target) = (folder.file("full"), folder.file("link"), folder.file("target"))

@@ -27,7 +27,7 @@ import Testing
         "worker.json", #"{"name": "Worker", "receive": {"commands": ["a.go"]}, "publish": {"events": ["a.went"]}}"#
     )
 
-    @Test func `policies that fit hold`() async throws {
+    @Test func `policies that fit together pass`() async throws {
         let outcome = try await lint([screen, worker])
         #expect(outcome.status == 0)
         #expect(outcome.output == "2 files, 0 errors, 0 warnings\n")
@@ -35,7 +35,7 @@ import Testing
         #expect(json.json == ["ok": true, "findings": []])
     }
 
-    @Test func `what is missing is an error with its file and place, a warning in a part`() async throws {
+    @Test func `a missing partner is an error with its file and place, and a warning in a partial set`() async throws {
         let whole = try await lint([screen], "--json")
         #expect(whole.status == 1)
         #expect(whole.json?["ok"] == false)
@@ -49,7 +49,7 @@ import Testing
         #expect(places(part) == ["warning screen.json /send/commands/0", "warning screen.json /subscribe/events/0"])
     }
 
-    @Test func `people read one line for each finding`() async throws {
+    @Test func `each finding is printed in one line`() async throws {
         let outcome = try await lint([screen])
         let lines = outcome.output.split(separator: "\n")
         #expect(lines.count == 3)
@@ -57,13 +57,13 @@ import Testing
         #expect(lines[2] == "1 file, 2 errors, 0 warnings")
     }
 
-    @Test func `the later of two in each other's way is at fault`() async throws {
+    @Test func `of two conflicting policies, the error is at the later one`() async throws {
         let outcome = try await lint([worker, ("copy.json", worker.1), screen], "--json")
         #expect(outcome.status == 1)
         #expect(places(outcome) == ["error copy.json /name", "error copy.json /receive/commands/0"])
     }
 
-    @Test func `what only follows from another error is not said`() async throws {
+    @Test func `an error that only follows from another is not reported`() async throws {
         let broken = (
             "worker.json",
             #"{"name": "Worker", "send": {"queries": ["b"]}, "receive": {"commands": ["a.go"]}, "publish": {"events": ["a.went"]}}"#
@@ -72,7 +72,7 @@ import Testing
         #expect(places(outcome) == ["error worker.json /send/queries/0"])
     }
 
-    @Test func `warnings alone hold`() async throws {
+    @Test func `warnings alone pass`() async throws {
         let outcome = try await lint(
             [("a.json", #"{"name": "A", "send": {"requests": ["r"]}, "colour": 1, "publish": {"event": []}}"#)],
             "--json")
@@ -97,7 +97,7 @@ import Testing
         (#"{"name": "A\n"}"#, "error a.json /name", "control characters"),
         (#"{"name": "A", "receive": {"queries": ["x", ""]}}"#, "error a.json /receive/queries/1", "must not be empty"),
     ])
-    func `a file that is no policy is named with the place`(text: String, place: String, reason: String) async throws {
+    func `an invalid policy file is named with the place`(text: String, place: String, reason: String) async throws {
         let outcome = try await lint([("a.json", text)], "--json")
         #expect(outcome.status == 1)
         #expect(places(outcome) == [place])
@@ -105,7 +105,7 @@ import Testing
         #expect(said.contains(reason), "\(said)")
     }
 
-    @Test func `beside a file that is no policy a missing partner is a warning`() async throws {
+    @Test func `beside an invalid policy file, a missing partner is a warning`() async throws {
         let outcome = try await lint([screen, ("broken.json", "{")], "--json")
         #expect(outcome.status == 1)
         #expect(

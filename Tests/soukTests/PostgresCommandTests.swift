@@ -41,7 +41,7 @@ struct PostgresCommandTests {
         String(decoding: try await response.body.collect(upTo: 1 << 20), as: UTF8.self)
     }
 
-    @Test func `a ledger moves from SQLite to PostgreSQL, and is served from there alone`() async throws {
+    @Test func `a ledger moves from SQLite to PostgreSQL, and is served only from there`() async throws {
         let url = try await PostgresCluster.shared().makeDatabase()
         let sqlite = try await serve(file)
         let key = try String(contentsOfFile: sqlite.greeting["secretKeyFile"]?.stringValue ?? "", encoding: .utf8)
@@ -96,7 +96,7 @@ struct PostgresCommandTests {
     }
 
     /// One sentence, exit status 2, and no password.
-    @Test func `a database that cannot be had is refused in one sentence`() async throws {
+    @Test func `a database that cannot be opened is refused in one sentence`() async throws {
         let cluster = try await PostgresCluster.shared()
         let name = try await cluster.makeDatabase().split(separator: "/")[2].prefix { $0 != "?" }
         let locked = cluster.url(of: String(name), as: "locked")

@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `the documented list has no fault, and every member there is`() async throws {
+    @Test func `the documented list has no fault, and has every member`() async throws {
         let example = try #require(try examples().first)
         let folder = try TemporaryFolder()
         let outcome = try await lint([try folder.write("products.json", example)])
@@ -112,7 +112,7 @@ import Testing
         #expect(own?["line"]?.intValue == 6)
     }
 
-    @Test func `a pattern, fetchers of one's own and a catalogue are held against a list`() async throws {
+    @Test func `a list is checked against a pattern, custom fetchers and a catalogue`() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(
             "products.json",
@@ -129,7 +129,7 @@ import Testing
         #expect(misused.status == 2 && misused.errors.contains("--identifiers is not a valid regular expression"))
     }
 
-    @Test func `what is converted from a catalogue lints against it without a finding`() async throws {
+    @Test func `a list that was converted from a catalogue has no findings against it`() async throws {
         let folder = try TemporaryFolder()
         let converted = try await SoukExecutable.run(["catalog", "convert", TestFiles.darkroom])
         let file = try folder.write("products.json", converted.output)
@@ -139,7 +139,7 @@ import Testing
 
     // MARK: - Encryption
 
-    @Test func `an app reads what was encrypted for it`() async throws {
+    @Test func `an app reads its encrypted list`() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("products.json", Self.list)
         let path = folder.file("products.souklist")
@@ -153,7 +153,7 @@ import Testing
         #expect(bytes.firstRange(of: Array("com.example".utf8)) == nil)
     }
 
-    @Test func `the key comes from a file or the environment too, and is needed`() async throws {
+    @Test func `the key can come from a file or the environment, and is required`() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("products.json", Self.list)
         let keyFile = try folder.write("list.key", Self.key + "\n")
@@ -179,7 +179,7 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file("b"))) != first, "every file has its nonce")
     }
 
-    @Test func `a file that exists is replaced when that is asked for, and the list itself never`() async throws {
+    @Test func `an existing file is replaced with --force, and the list itself never`() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("products.json", Self.list)
         let path = try folder.write("products.souklist", "precious")
@@ -206,7 +206,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: out))
     }
 
-    @Test func `an encrypted list that cannot be opened is said, and why`() async throws {
+    @Test func `the error for an encrypted list that cannot be opened has the reason`() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("products.json", Self.list)
         let path = folder.file("products.souklist")

@@ -85,7 +85,7 @@ final class RawSocket: Sendable {
         return all
     }
 
-    /// Lets the close, when this object is deallocated, look like a broken connection.
+    /// Makes the socket send a reset when this object is deallocated, as a broken connection does.
     func breakOff() {
         var hard = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))

@@ -63,7 +63,7 @@ import Testing
         #expect(outcome.status == 0)
     }
 
-    @Test func `a receipt is read as it is, as base64 and as base64 in lines, from a file and from standard input`()
+    @Test func `a receipt is read as bytes, as base64 and as base64 in lines, from a file and from standard input`()
         async throws
     {
         let bytes = try ReceiptSigner(chain).sign(Self.receipt())
@@ -133,7 +133,7 @@ import Testing
         #expect(!wrong.output.contains(device) && !wrong.errors.contains(device))
     }
 
-    @Test func `what is not true gets its code and exit status 1`() async throws {
+    @Test func `a receipt that fails a check gets its code and exit status 1`() async throws {
         let bytes = try ReceiptSigner(chain).sign(Self.receipt())
         let good = try folder.write("good", bytes)
         var forged = bytes
@@ -160,7 +160,7 @@ import Testing
         #expect(untrusted.errors.contains("untrustedRoot"))
     }
 
-    @Test func `the certificates are judged at the time that is asked for`() async throws {
+    @Test func `the certificates are verified at the requested time`() async throws {
         var leaf = CertificateTemplate.leaf
         (leaf.notBefore, leaf.notAfter) = ("20230101000000Z", "20240101000000Z")
         let chain = try SigningChain(root: .root, intermediate: .intermediate, leaf: leaf)
@@ -177,7 +177,7 @@ import Testing
         }
     }
 
-    @Test func `inspecting says loudly that nothing is verified, and shows what is there`() async throws {
+    @Test func `inspect warns that nothing is verified, and shows the content`() async throws {
         var bytes = try ReceiptSigner(chain).sign(Self.receipt())
         bytes[bytes.count - 1] ^= 1
         let forged = try folder.write("forged", bytes)

@@ -102,7 +102,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test(arguments: versions) func `a simulator goes on with its store`(version: String) async throws {
+    @Test(arguments: versions) func `a simulator continues with its store`(version: String) async throws {
         let fixture = try Fixture(version)
         let root = try Data(contentsOf: URL(fileURLWithPath: fixture.folder.file("simulator/root.der")))
         let store = try await SoukService([
@@ -119,7 +119,7 @@ import Testing
         #expect(await store.stop() == 0)
     }
 
-    @Test(arguments: versions) func `records are read and go on`(version: String) async throws {
+    @Test(arguments: versions) func `records are read, and new ones are added`(version: String) async throws {
         let fixture = try Fixture(version)
         let storage = try SQLiteRecordStorage(path: fixture.folder.file("records.sqlite"))
         #expect(await storage.records(10, after: nil).map(\.originalRequest.path) == fixture.texts("records"))
@@ -128,7 +128,8 @@ import Testing
         await storage.close()
     }
 
-    @Test(arguments: versions) func `an app knows offline what its customer may use`(version: String) async throws {
+    @Test(arguments: versions) func `an app without a network has its customer's features`(version: String) async throws
+    {
         let fixture = try Fixture(version)
         let port = try ReservedPort()
         var server = EntitlementServiceClient.Configuration(

@@ -11,7 +11,7 @@ import Testing
 @Suite struct RestoreCommandTests {
     private static let app = "com.example.darkroom"
     private let folder: TemporaryFolder
-    /// For backups, which contain customers that were erased later.
+    /// A separate folder for backups, because they contain customers that are erased later.
     private let elsewhere: TemporaryFolder
 
     init() throws { (folder, elsewhere) = (try TemporaryFolder(), try TemporaryFolder()) }
@@ -45,7 +45,7 @@ import Testing
                 body: body.map { .json($0) } ?? .empty))
     }
 
-    @Test func `a restore keeps revocations, keys and erasures, and says so`() async throws {
+    @Test func `a restore keeps revocations, keys and erasures, and reports them`() async throws {
         let name = "customer-of-whom-nothing-is-to-stay"
         var server = try await serve()
         let secret = try key(server.greeting["secretKeyFile"])
@@ -101,8 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a ledger with any damaged page is replaced, where it is accepted that keys may come back`() async throws
-    {
+    @Test func `a ledger with any damaged page is replaced with --accept-revived`() async throws {
         let server = try await serve()
         let backup = elsewhere.file("backup")
         #expect(try await souk("backup", backup).status == 0)
@@ -130,7 +129,7 @@ import Testing
         #expect(refusals > 0)
     }
 
-    @Test func `a restore never replaces what is no ledger, whatever flags it is given`() async throws {
+    @Test func `a restore never replaces a file that is not a ledger, with any flags`() async throws {
         #expect(try await serve().stop() == 0)
         let backup = elsewhere.file("backup")
         #expect(try await souk("backup", backup).status == 0)
@@ -188,7 +187,7 @@ import Testing
         #expect(try await souk("keys", "list").json?["keys"]?.arrayValue?.count == 3)
     }
 
-    @Test func `a ledger served through a link is missed when its log is removed`() async throws {
+    @Test func `a server with a ledger behind a link notices the removal of its log`() async throws {
         #expect(try await serve().stop() == 0)
         let link = elsewhere.file("link.sqlite")
         try FileManager.default.createSymbolicLink(
@@ -202,7 +201,7 @@ import Testing
         _ = await server.stop()
     }
 
-    @Test func `a ledger that was founded anew does not count as the one of the backup`() async throws {
+    @Test func `a ledger that was created anew does not count as the one of the backup`() async throws {
         var server = try await serve()
         let leaked = try await makeKey()
         #expect(await server.stop() == 0)
@@ -237,7 +236,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func `whatever the mask, what a server makes is its owner's alone`() async throws {
+    @Test func `the files of a server are only for its owner, whatever the mask`() async throws {
         let server = try await SoukService(
             ["serve", "--database", database, "--bundle-id", Self.app, "--stop-with-parent"], mask: "000")
         let backup = folder.file("backup")

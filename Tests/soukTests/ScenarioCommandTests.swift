@@ -14,7 +14,7 @@ import Testing
         """
     }
 
-    @Test func `what holds exits 0, what does not exits 1 with both sides`() async throws {
+    @Test func `a scenario that passes exits 0, and one that fails exits 1 with both sides`() async throws {
         let folder = try TemporaryFolder()
         let good = try await SoukExecutable.run(["scenario", "run", try folder.write("good.json", scenario("anna"))])
         #expect(good.status == 0 && good.errors.isEmpty)
@@ -55,7 +55,7 @@ import Testing
         #expect(try folder.text("one.json") == scenario("anna"))
     }
 
-    @Test func `a file that is no scenario exits 2 with its name and the place, and nothing is run`() async throws {
+    @Test func `an invalid scenario file exits 2 with its name and the place, and nothing is run`() async throws {
         let folder = try TemporaryFolder()
         let bad = try folder.write("bad.json", #"{"name": "a", "catalogue": {}, "steps": [{"byu": {}}]}"#)
         let run = try await SoukExecutable.run(["scenario", "run", Self.trial, bad])
@@ -73,7 +73,7 @@ import Testing
         #expect(unwritable.status == 2 && unwritable.errors.contains("/nowhere/junit.xml"))
     }
 
-    @Test func `a scenario comes from a pipe too, and leaves nothing behind`() async throws {
+    @Test func `a scenario can come from a pipe, and leaves nothing behind`() async throws {
         let folder = try TemporaryFolder()
         let scratch = folder.file("scratch")
         try FileManager.default.createDirectory(atPath: scratch, withIntermediateDirectories: true)

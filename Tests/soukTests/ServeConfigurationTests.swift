@@ -78,7 +78,7 @@ import Testing
         #expect(try await refusal([], [:]).contains("not \"loud\""))
         #expect(try await refusal([], ["SOUK_LOG": "quiet"]).contains("not \"quiet\""))
         #expect(try await refusal(["--log", "silent"], ["SOUK_LOG": "quiet"]).contains("not \"silent\""))
-        #expect(!FileManager.default.fileExists(atPath: folder.file("ledger.sqlite")), "Nothing was touched.")
+        #expect(!FileManager.default.fileExists(atPath: folder.file("ledger.sqlite")), "No file was created.")
     }
 
     @Test func `the console is off, and on by a flag, a variable or the file`() async throws {
@@ -116,10 +116,10 @@ import Testing
         #expect(try await refusal([], ["SOUK_CONSOLE": "maybe"]).contains("--console is on or off"))
         let wrong = try configuration(["bundleId": "com.example.souk", "console": "yes"])
         #expect(try await refusal(["--config", wrong]).contains("/console: this should be true or false"))
-        #expect(!FileManager.default.fileExists(atPath: ledger), "Nothing was touched.")
+        #expect(!FileManager.default.fileExists(atPath: ledger), "No file was created.")
     }
 
-    @Test func `what is wrong in a file is named with its place`() async throws {
+    @Test func `an error in a file is named with its place`() async throws {
         let cases: [(JSONValue, String)] = [
             (["bundleID": "com.example.one"], "/bundleID: there is no such setting"),
             (["bundleId": ["com.example.one"], "port": true], "/port: this should be a string or a number"),

@@ -12,7 +12,7 @@ import Testing
     /// The results of presented purchases, by customer.
     private struct Outcome {
         var acknowledged: [String: Set<String>] = [:]
-        /// Presented without a response.
+        /// The purchases that were presented without a response, by customer.
         var open: [String: Set<String>] = [:]
         var otherStatuses: Set<Int> = []
         var count = 0
@@ -122,7 +122,7 @@ import Testing
         }
     }
 
-    @Test func `a certificate whose key does not fit is said before anything is touched`() async throws {
+    @Test func `a certificate with another key is reported before anything is created`() async throws {
         let folder = try TemporaryFolder()
         let ledger = folder.file("ledger.sqlite")
         try await LoopbackCertificate.withFiles { files in

@@ -74,7 +74,7 @@ import Testing
                 #expect(customer.purchases.map(\.transactionID) == ["100"])
             }
             #expect(try await client.customer("nobody").purchases.isEmpty)
-            #expect(asked.withLock { $0 } == before, "nobody else is asked any more")
+            #expect(asked.withLock { $0 } == before, "no other address is requested")
         }
         #expect(try await shop.purchases(of: "ada", at: server) == ["100"])
         #expect(await server.stop() == 0)

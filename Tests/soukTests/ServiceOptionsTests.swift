@@ -62,7 +62,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func `a key that asks too often is refused`() async throws {
+    @Test func `a key over its rate limit is refused`() async throws {
         let server = try await serve("--rate-limit", "0.001:1")
         let key = try #require(server.greeting["publicKey"]?.stringValue)
         #expect(try await get(server.url + "/v1/customers/anna", key: key).status == 200)
@@ -119,7 +119,7 @@ import Testing
         (["--webhook", "http://a/"], "at least one --webhook-secret"),
         (["--webhook-secret", "x"], "--webhook-secret goes with --webhook"),
     ])
-    func `what cannot be is said before anything is touched`(options: [String], sentence: String) async throws {
+    func `invalid options are reported before anything is created`(options: [String], sentence: String) async throws {
         let ledger = folder.file("untouched.sqlite")
         let outcome = try await SoukExecutable.run(
             ["serve", "--database", "sqlite:" + ledger, "--bundle-id", "com.example.darkroom", "--stop-with-parent"]

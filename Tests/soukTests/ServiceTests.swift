@@ -6,7 +6,7 @@ import Primitives
 import Testing
 
 @Suite struct ServiceTests {
-    @Test func `the simulator says where it is, sells, and takes its books up again`() async throws {
+    @Test func `the simulator prints its URL, sells, and continues with its data after a restart`() async throws {
         let folder = try TemporaryFolder()
         let arguments = [
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
@@ -48,7 +48,7 @@ import Testing
         #expect(unknown.errors.contains("com.example.nothing"))
     }
 
-    @Test func `the simulator answers by the names that it was given, and by no other`() async throws {
+    @Test func `the simulator answers to its configured names and to no others`() async throws {
         let service = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--host-name", "ci.example", "--host-name", "fd00::1",
         ])
@@ -89,7 +89,8 @@ import Testing
         #expect(try await OutsideJudge.judge("apple_verifier.py", wrong).json?["transaction"]?["ok"] == false)
     }
 
-    @Test func `the server hands out keys once, keeps the secret one to its owner, and stops when asked`() async throws
+    @Test func `the server creates its keys once, with the secret one only for its owner, and stops on request`()
+        async throws
     {
         let folder = try TemporaryFolder()
         let database = folder.file("ledger.sqlite")
@@ -145,7 +146,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestFiles.conformance != nil, "SOUK_CONFORMANCE is not set"))
-    func `what Apple signed for its own tests is verified`() async throws {
+    func `documents that Apple signed for its own tests are verified`() async throws {
         let folder = (TestFiles.conformance ?? "") + "/apple-jws"
         for (file, type) in [("transactionInfo", "transaction"), ("testNotification", "notification")] {
             let outcome = try await SoukExecutable.run([
@@ -209,7 +210,7 @@ import Testing
     private static let mimalloc = ["aarch64", "x86_64"].map { "/usr/lib/\($0)-linux-gnu/libmimalloc.so" }
         .first { FileManager.default.fileExists(atPath: $0) }
 
-    @Test func `version names mimalloc as it calls itself where the process has it, and not elsewhere`() async throws {
+    @Test func `version has mimalloc's own version if the process uses it, and otherwise omits it`() async throws {
         let outcome = try await SoukExecutable.run(["version"], environment: ["MIMALLOC_VERBOSE": "1"])
         let lines = outcome.output.split(separator: "\n").filter { $0.hasPrefix("mimalloc") }.map(String.init)
         let isInUse = outcome.errors.contains("mimalloc: process init")

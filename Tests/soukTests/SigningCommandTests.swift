@@ -35,7 +35,7 @@ import Testing
             .verify(#require(jws), at: instant)
     }
 
-    @Test func `a token opens the App Store Server API for as long as asked`() async throws {
+    @Test func `a token is valid at the App Store Server API for the requested time`() async throws {
         let verifier = AppStoreServerTokenVerifier(
             keys: [keyID: key.verificationKey], issuerID: issuerID, bundleID: "com.example")
         let plain = try await run(["token", "create"] + identity)
@@ -55,7 +55,7 @@ import Testing
         }
     }
 
-    @Test(.outsideJudge(OutsideJudge.path(of: "curl") != nil, "there is no curl"))
+    @Test(.outsideJudge(OutsideJudge.path(of: "curl") != nil, "curl is not installed"))
     func `curl asks a simulator with a token`() async throws {
         let service = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),
@@ -86,7 +86,7 @@ import Testing
         #expect(await service.stop() == 0)
     }
 
-    @Test func `an offer of version 1 holds for its customer`() async throws {
+    @Test func `an offer of version 1 is valid for its customer`() async throws {
         let customer = UUID()
         let nonce = UUID().uuidString
         let outcome = try await run(
@@ -109,7 +109,7 @@ import Testing
         #expect(!signature.isValid(for: others, key: key.verificationKey))
     }
 
-    @Test func `the text of version 1 has all that StoreKit takes`() async throws {
+    @Test func `the text of version 1 has all values that StoreKit requires`() async throws {
         let outcome = try await run(
             ["offer", "sign"] + identityV1 + offer
                 + ["--application-username", "Ada", "--timestamp", "1700000000123", "--key-id", "OTHER"])
@@ -159,7 +159,7 @@ import Testing
         #expect(first.json?["nonce"] != nil && first.json?["nonce"] != second.json?["nonce"])
     }
 
-    @Test func `what cannot be signed is said in one sentence, without the key`() async throws {
+    @Test func `the error for an invalid value is one sentence without the key`() async throws {
         let publicKey =
             "-----BEGIN PUBLIC KEY-----\n\(Base64.encode(key.verificationKey.der))\n-----END PUBLIC KEY-----\n"
         let encrypted = "-----BEGIN ENCRYPTED PRIVATE KEY-----\nMIGj\n-----END ENCRYPTED PRIVATE KEY-----\n"

@@ -14,7 +14,7 @@ import Testing
         try await SoukExecutable.run(["store", "--url", service.url] + words)
     }
 
-    @Test func `help is there for each action, and says what it takes`() async throws {
+    @Test func `each action has a help text with its arguments`() async throws {
         let all = try await SoukExecutable.run(["store", "--help"])
         #expect(all.status == 0)
         let rows = try #require(all.output.components(separatedBy: "Actions:\n").last).split(separator: "\n")
@@ -28,7 +28,7 @@ import Testing
         }
     }
 
-    @Test func `people get aligned columns, programs one JSON value`() async throws {
+    @Test func `the output has aligned columns, or is one JSON value`() async throws {
         let folder = try TemporaryFolder()
         let service = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
@@ -105,7 +105,7 @@ import Testing
         ("exportState", "export $FILE", [:]), ("importState", "import $FILE", [:]),
     ]
 
-    @Test func `every control has its action, which prints for programs and for people`() async throws {
+    @Test func `every control has its action, with JSON and text output`() async throws {
         let folder = try TemporaryFolder()
         let service = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
@@ -161,7 +161,7 @@ import Testing
         #expect(await service.stop() == 0)
     }
 
-    @Test func `a long state is imported, and what is none is named`() async throws {
+    @Test func `a long state is imported, and an invalid file is named`() async throws {
         let folder = try TemporaryFolder()
         let service = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),
@@ -181,7 +181,7 @@ import Testing
         #expect(try JSONValue(parsing: printed.output)["format"] == "souk-store")
     }
 
-    @Test func `whatever the mask, what a store makes is its owner's alone but for the certificate that others trust`()
+    @Test func `the files of a store are only for its owner, whatever the mask, except the root certificate`()
         async throws
     {
         let folder = try TemporaryFolder()
@@ -218,7 +218,7 @@ import Testing
         }
     }
 
-    @Test func `a backend that is down is said, and exits 1 until everything has arrived`() async throws {
+    @Test func `a backend that is down is reported with exit status 1 until everything has arrived`() async throws {
         let folder = try TemporaryFolder()
         let port = try ReservedPort()
         defer { withExtendedLifetime(port) {} }

@@ -16,7 +16,7 @@ import Testing
         ]
         return ranges.flatMap { $0.compactMap { UnicodeScalar($0) } }
     }()
-    /// All of them; a separate line would be `FORGED`.
+    /// All dangerous characters, and a line break that would begin the line `FORGED`.
     static let planted = "plant" + dangerous.map { String($0) }.joined(separator: "x") + "\nFORGED"
 
     private let folder: TemporaryFolder
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `har lint and har replay do not either`() async throws {
+    @Test func `har lint and har replay print no character of a recording that a terminal obeys`() async throws {
         _ = try archive()
         var har = try JSONValue(parsing: try folder.text("traffic.har"))
         var entry = try #require(har["log"]?["entries"]?[0])
@@ -116,7 +116,7 @@ import Testing
         ["account", "list"], ["account", "show", "a"], ["family", "list"], ["settings", "list"],
         ["settings", "get", "a"],
     ])
-    func `what a store answers is escaped in souk store`(words: [String]) async throws {
+    func `the answers of a store are escaped in souk store`(words: [String]) async throws {
         try await withLoopbackServer(Self.service(refusing: false)) { url in
             let outcome = try await SoukExecutable.run(["store", "--url", url] + words)
             #expect(outcome.status == 0, "\(outcome.errors)")
@@ -131,7 +131,7 @@ import Testing
         ["store", "account", "list"], ["store", "advance", "1h"], ["store", "export", "-"], ["store", "products"],
         ["import", "--key-file", "KEY", "FACTS"],
     ])
-    func `what a service refuses with is escaped`(words: [String]) async throws {
+    func `the error messages of a service are escaped`(words: [String]) async throws {
         try await withLoopbackServer(Self.service(refusing: true)) { url in
             let key = try folder.write("key", "sk_test")
             let facts = try folder.write("facts.jsonl", #"{"customer":"a","signedTransaction":"x.y.z"}"# + "\n")
@@ -145,7 +145,7 @@ import Testing
         }
     }
 
-    @Test func `what is typed is escaped in what is said about it`() async throws {
+    @Test func `arguments are escaped in the messages about them`() async throws {
         let text = Self.planted
         // A value with line ends is treated as a key, and not printed.
         let path = text.filter { !$0.isNewline }
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `files that people wrote are escaped in what linters say`() async throws {
+    @Test func `text from files is escaped in the findings of linters`() async throws {
         let text = Self.planted
         let catalogue = try write(
             "a.storekit",
@@ -204,7 +204,7 @@ import Testing
         #expect(labels?.contains(Self.planted) == true, "JSON keeps what it says")
     }
 
-    @Test func `what a JWS says is JSON with the same meaning`() async throws {
+    @Test func `the content of a JWS is printed as JSON with the same meaning`() async throws {
         let claims: JSONValue = ["transactionId": .string(Self.planted)]
         let parts = [JSONValue.object(["alg": "ES256", "x5c": []]).encoded(), claims.encoded(), [1, 2, 3]]
         let file = try folder.write("a.jws", parts.map { Base64.encodeURL($0) }.joined(separator: "."))

@@ -197,7 +197,7 @@ import Testing
             ["jws", "verify", TestFiles.darkroom, "--type", key], ["version", "sk_PLANTED"],
             ["version", String(repeating: "PLANTED ", count: 40)],
         ] as [[String]])
-    func `what looks like a key is not repeated`(arguments: [String]) async throws {
+    func `text that looks like a key is not repeated`(arguments: [String]) async throws {
         let outcome = try await SoukExecutable.run(arguments)
         #expect(outcome.status == 2 && outcome.output.isEmpty && !outcome.errors.isEmpty)
         #expect(!outcome.errors.contains("PLANTED"), "\(outcome.errors)")
@@ -218,7 +218,7 @@ import Testing
     @Test(arguments: [
         ["backup", "-"], ["scenario", "run", "a.json", "--junit", "-"],
     ])
-    func `no file is called as standard output is`(arguments: [String]) async throws {
+    func `no file can have the name of standard output`(arguments: [String]) async throws {
         let folder = try TemporaryFolder()
         let outcome = try await SoukExecutable.run(arguments, in: folder.path)
         #expect(outcome.status == 2 && outcome.errors.contains("standard output"), "\(outcome.errors)")
@@ -264,7 +264,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["store"])
     }
 
-    @Test func `a file that is no database is refused and left as it was`() async throws {
+    @Test func `a file that is not a database is refused and stays unchanged`() async throws {
         let folder = try TemporaryFolder()
         let path = try folder.write("notes.txt", String(repeating: "not a database. ", count: 100))
         let outcome = try await SoukExecutable.run(["serve", "--bundle-id", "b", "--database", "sqlite:\(path)"])
@@ -289,7 +289,7 @@ import Testing
     }
 
     @Test(arguments: [#"\377"#, #"a\303"#, #"\355\240\200"#])
-    func `an argument that is not UTF-8 is refused, since to repair it makes one name of two`(
+    func `an argument that is not UTF-8 is refused, because a repair would make two names equal`(
         bytes: String
     ) async throws {
         // Arguments in Swift are strings, so a shell passes the bytes.

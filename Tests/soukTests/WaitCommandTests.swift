@@ -7,7 +7,7 @@ import Testing
 
 /// `souk wait`: a script continues when a service answers.
 @Suite struct WaitCommandTests {
-    @Test func `it waits for the first line of a service and prints where it listens`() async throws {
+    @Test func `wait prints the URL of a service after its first line`() async throws {
         let folder = try TemporaryFolder()
         let file = folder.file("store.json")
         let waiting = try ChildProgram(SoukExecutable.path(), ["wait", file], output: .captured)
@@ -122,12 +122,12 @@ import Testing
     }
 
     @Test(arguments: ["", "ftp://h", "file:///x", "localhost:8080", "127.0.0.1:80"])
-    func `what is neither a URL of HTTP nor a file is a usage error at once`(_ place: String) async throws {
+    func `text that is neither an HTTP URL nor a file is a usage error at once`(_ place: String) async throws {
         let outcome = try await SoukExecutable.run(["wait", place, "--timeout", "1h"])
         #expect(outcome.status == 2 && outcome.errors.contains("http://127.0.0.1:8080"), "\(outcome.errors)")
     }
 
-    @Test func `it says what it waited for in vain`() async throws {
+    @Test func `the error names the service that did not answer in time`() async throws {
         let folder = try TemporaryFolder()
         let port = try ReservedPort()
         let nobody = try await SoukExecutable.run(["wait", port.url, "--timeout", "1s"])

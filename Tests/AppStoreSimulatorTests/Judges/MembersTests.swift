@@ -6,9 +6,9 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// The members of the store's documents and their types: those of the App Store, where Apple's documentation has them.
+/// The members of the store's documents and their types. They are Apple's, as far as Apple documents them.
 struct MembersTests {
-    /// The members of every transaction for a server.
+    /// The members of every transaction.
     private static let always: Set<String> = [
         "transactionId", "originalTransactionId", "bundleId", "productId", "purchaseDate", "originalPurchaseDate",
         "quantity", "type", "inAppOwnershipType", "signedDate", "environment", "transactionReason", "storefront",
@@ -24,7 +24,7 @@ struct MembersTests {
     ]
 
     private static func members(_ jws: String?) throws -> [String: JSONValue] {
-        try WholeLifeTests.payload(of: .init(turn: "", jws: try #require(jws)))
+        try WholeLifeTests.payload(of: .init(event: "", jws: try #require(jws)))
     }
 
     private static let kinds: [(product: String, more: Set<String>)] = [
@@ -98,7 +98,7 @@ struct MembersTests {
                         guard let example = examples[name] else { continue }
                         compared.insert(name)
                         #expect(
-                            Self.kind(value) == Self.kind(example), "after \(document.turn): \(name) is \(value)")
+                            Self.kind(value) == Self.kind(example), "after \(document.event): \(name) is \(value)")
                     }
                 }
                 #expect(compared.count >= 15, "\(file): only \(compared.sorted())")

@@ -4,11 +4,11 @@ import StoreModel
 
 @testable import AppStoreSimulator
 
-/// Every event of a purchase, one after the other, and every document that the store signs meanwhile.
+/// Every event of purchases, one after another, and every document that the store signs meanwhile.
 struct WholeLife {
     /// A signed document, and the event that it follows.
     struct Document: Sendable {
-        var turn: String
+        var event: String
         var jws: String
     }
 
@@ -31,7 +31,7 @@ struct WholeLife {
            \(group("home", #""familyShareable": true"#)), \(group("week", "", period: "P1W"))]}
         """
 
-    /// Two levels: `NAME.1` is above `NAME.2`.
+    /// Returns a subscription group of two products: `NAME.1` has a higher level than `NAME.2`.
     private static func group(_ name: String, _ member: String, period: String = "P1M") -> String {
         let products = (1...2).map {
             #"{"productID": "\#(name).\#($0)", "displayPrice": "\#(10 - $0).99", "groupNumber": \#($0), "#
@@ -48,7 +48,7 @@ struct WholeLife {
 
     private static let accounts: [AccountName] = ["anna", "berta", "child"]
 
-    /// Makes all events happen in a store.
+    /// Causes all events in a store.
     static func live(in store: SimulatedAppStore) async throws -> WholeLife {
         var life = WholeLife()
         for account in accounts { try await store.createAccount(account) }
@@ -62,54 +62,54 @@ struct WholeLife {
         return life
     }
 
-    /// Keeps the documents that the store signs now.
-    private mutating func note(_ turn: String, _ store: SimulatedAppStore) async throws {
+    /// Records the documents that the store signs after an event.
+    private mutating func record(_ event: String, _ store: SimulatedAppStore) async throws {
         for account in Self.accounts {
             for transaction in try await store.transactions(of: account) {
-                transactions.append(Document(turn: turn, jws: transaction.signedTransaction))
+                transactions.append(Document(event: event, jws: transaction.signedTransaction))
                 if let renewal = transaction.signedRenewalInfo {
-                    renewals.append(Document(turn: turn, jws: renewal))
+                    renewals.append(Document(event: event, jws: renewal))
                 }
             }
         }
     }
 
     private mutating func buy(in store: SimulatedAppStore, _ device: DeviceID) async throws {
-        appTransactions.append(Document(turn: "the app", jws: try store.appTransaction(of: device)))
+        appTransactions.append(Document(event: "the app", jws: try store.appTransaction(of: device)))
         for product in ["coins", "pack", "pass", "trial.2", "paygo.2", "upfront.2", "offers.2", "week.2"] {
             try await store.buy(.init(productID: ProductID(unchecked: product), appAccountToken: UUID()), for: "anna")
         }
-        try await note("bought, with each introductory offer", store)
+        try await record("bought, with each introductory offer", store)
         try await store.advance(.init(period: .months(1)))
-        try await note("renewed", store)
+        try await record("renewed", store)
         try await store.buy(.init(productID: "offers.2", offerID: "promo", offerKind: .promotional), for: "anna")
         try await store.advance(.init(period: .months(1)))
-        try await note("a promotional offer", store)
+        try await record("a promotional offer", store)
         try await store.redeem(.init(code: "code", productID: "offers.1"), for: "berta")
-        try await note("an offer code", store)
+        try await record("an offer code", store)
         try await store.expire("offers.1", for: "berta")
-        try await note("an expiry", store)
+        try await record("an expiry", store)
         try await store.buy(.init(productID: "offers.1", offerID: "back", offerKind: .winBack), for: "berta")
-        try await note("a win-back offer", store)
+        try await record("a win-back offer", store)
     }
 
     private mutating func change(in store: SimulatedAppStore) async throws {
         try await store.increasePrice(of: "paygo.2", .init(price: "12.99", needsConsent: true))
-        try await note("a price increase", store)
+        try await record("a price increase", store)
         try await store.answerPriceIncrease(of: "paygo.2", agreeing: true, for: "anna")
-        try await note("consent", store)
+        try await record("consent", store)
         try await store.buy(.init(productID: "trial.1"), for: "anna")
-        try await note("an upgrade", store)
+        try await record("an upgrade", store)
         try await store.buy(.init(productID: "trial.2"), for: "anna")
-        try await note("a downgrade", store)
+        try await record("a downgrade", store)
         try await store.advance(.init(period: .months(1)))
-        try await note("the downgrade's renewal", store)
+        try await record("the downgrade's renewal", store)
         try await store.cancel("trial.2", for: "anna")
-        try await note("auto-renewal off", store)
+        try await record("auto-renewal off", store)
         try await store.resume("trial.2", for: "anna")
-        try await note("auto-renewal on", store)
+        try await record("auto-renewal on", store)
         try await store.renew("trial.2", for: "anna")
-        try await note("an early renewal", store)
+        try await record("an early renewal", store)
     }
 
     private mutating func failToPay(in store: SimulatedAppStore) async throws {
@@ -118,19 +118,19 @@ struct WholeLife {
             try await store.failBilling(ProductID(unchecked: product), for: "anna")
         }
         try await store.advance(.init(period: .months(1)))
-        try await note("a failed payment", store)
+        try await record("a failed payment", store)
         try await store.resolveBilling("trial.2", for: "anna")
-        try await note("recovery", store)
+        try await record("recovery", store)
         try await store.failBilling("trial.2", for: "anna")
         try await store.advance(.init(period: .days(50)))
-        try await note("grace and billing retry", store)
+        try await record("grace and billing retry", store)
         try await store.resolveBilling("trial.2", for: "anna")
-        try await note("a late recovery", store)
+        try await record("a late recovery", store)
         try await store.advance(.init(period: .days(70)))
-        try await note("expired for want of payment", store)
+        try await record("expired for want of payment", store)
         try await store.setWithdrawn("week.2", true)
         try await store.advance(.init(period: .weeks(1)))
-        try await note("no longer sold", store)
+        try await record("no longer sold", store)
     }
 
     private mutating func refundAll(in store: SimulatedAppStore) async throws {
@@ -140,11 +140,11 @@ struct WholeLife {
                 transaction.transactionID,
                 .init(reason: place == 0 ? .appIssue : .other, percentage: place == 1 ? 12.5 : nil))
         }
-        try await note("refunds", store)
+        try await record("refunds", store)
         for transaction in sold { try await store.reverseRefund(transaction.transactionID) }
-        try await note("refunds reversed", store)
+        try await record("refunds reversed", store)
         if let last = sold.last { try await store.revoke(last.transactionID) }
-        try await note("a revocation", store)
+        try await record("a revocation", store)
     }
 
     private mutating func share(in store: SimulatedAppStore) async throws {
@@ -152,26 +152,26 @@ struct WholeLife {
         try await store.buy(.init(productID: "home.2"), for: "berta")
         try await store.createFamily("home", organizer: "berta")
         try await store.join("home", "child")
-        try await note("a family", store)
+        try await record("a family", store)
         try await store.advance(.init(period: .months(1)))
-        try await note("the family's renewal", store)
+        try await record("the family's renewal", store)
         try await store.leave("home", "child")
-        try await note("the family left", store)
+        try await record("the family left", store)
     }
 
     private mutating func wait(in store: SimulatedAppStore, _ device: DeviceID) async throws {
         let asked = try await store.buy(.init(productID: "coins", simulatesAskToBuy: true), for: "child")
         try await store.answerAskToBuy(asked.transactionID, .approve)
-        try await note("approved", store)
+        try await record("approved", store)
         let denied = try await store.buy(.init(productID: "coins", simulatesAskToBuy: true), for: "child")
         try await store.answerAskToBuy(denied.transactionID, .decline)
         try await store.change("child", .init(interruptedPurchases: true))
         let interrupted = try await store.buy(.init(productID: "week.1"), for: "child")
         try await store.resolveInterruption(interrupted.transactionID)
-        try await note("an interruption resolved", store)
+        try await record("an interruption resolved", store)
         try await store.switchAccount(of: device, to: "child")
-        appTransactions.append(Document(turn: "another account", jws: try store.appTransaction(of: device)))
+        appTransactions.append(Document(event: "another account", jws: try store.appTransaction(of: device)))
         try await store.change("child", .init(storefront: "DEU"))
-        try await note("another storefront", store)
+        try await record("another storefront", store)
     }
 }

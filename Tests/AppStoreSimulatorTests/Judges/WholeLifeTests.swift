@@ -7,7 +7,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Apple's own client library verifies what the store signs, over a whole life.
+/// Apple's own client library verifies the documents that the store signs in a `WholeLife`.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON is not set"))
 struct WholeLifeTests {
     @Test func `Apple's verifier accepts and decodes every signed document of a whole life`()
@@ -30,11 +30,11 @@ struct WholeLifeTests {
                 let judged = try #require(answer[name]?.arrayValue)
                 #expect(judged.count == documents.count && !documents.isEmpty)
                 for (document, judgement) in zip(documents, judged) {
-                    #expect(judgement["ok"] == true, "\(name) after \(document.turn): \(judgement)")
+                    #expect(judgement["ok"] == true, "\(name) after \(document.event): \(judgement)")
                     try Self.compare(document, judgement["payload"])
                 }
             }
-            try Self.expectEveryTurn(life)
+            try Self.expectEveryEvent(life)
         }
     }
 
@@ -43,10 +43,10 @@ struct WholeLifeTests {
         let read = try #require(read)
         for (name, value) in try payload(of: document) {
             guard let theirs = read[name] else {
-                Issue.record("after \(document.turn) Apple's library does not know \(name): \(value)")
+                Issue.record("after \(document.event) Apple's library does not know \(name): \(value)")
                 continue
             }
-            #expect(theirs == value, "after \(document.turn): \(name)")
+            #expect(theirs == value, "after \(document.event): \(name)")
         }
     }
 
@@ -56,8 +56,8 @@ struct WholeLifeTests {
         return try #require(try JSONValue(parsing: bytes).objectValue)
     }
 
-    /// Expects that the life had every kind of event.
-    private static func expectEveryTurn(_ life: WholeLife) throws {
+    /// Expects that the documents contain every kind of event.
+    private static func expectEveryEvent(_ life: WholeLife) throws {
         let sold = try life.transactions.map(payload)
         let renewals = try life.renewals.map(payload)
         func values(_ name: String, _ payloads: [[String: JSONValue]]) -> Set<JSONValue> {

@@ -4,11 +4,11 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Random histories of three accounts, which join and leave a family.
+/// Notifications in random histories of three accounts that join and leave a family.
 struct FamilyNotificationPropertyTests {
     private static let names: [AccountName] = ["anna", "berta", "carla"]
 
-    /// Runs one history. Steps that are not possible change nothing.
+    /// Runs one history. Impossible steps change nothing.
     ///
     /// - Parameter writesOften: Whether due notifications are written after every step, or only at the end.
     private static func live(_ seed: UInt64, writesOften: Bool) async throws -> ReportedNotifications {
@@ -74,7 +74,7 @@ struct FamilyNotificationPropertyTests {
     struct ReportedNotifications: Sendable {
         /// The notifications in the order of their instants, by subscription.
         var lines: [String: [String]] = [:]
-        /// The transactions that the notifications name, by subscription.
+        /// The transactions in the notifications, by subscription.
         var known: [String: Set<String>] = [:]
         var sold: [String: [String]]
 

@@ -6,7 +6,7 @@ import Testing
 
 /// Notifications about the members of a family.
 struct FamilyNotificationTests {
-    /// Opens a store with a family of `anna`, the buyer, and `berta`, and keeps every notification.
+    /// Opens a store with a family of `anna`, the buyer, and `berta`. The store writes every notification.
     private static func with(_ body: (TestStore) async throws -> Void) async throws {
         try await TestStore.withScript { test in
             for account in ["anna", "berta"] as [AccountName] { try await test.store.createAccount(account) }
@@ -18,7 +18,7 @@ struct FamilyNotificationTests {
         }
     }
 
-    @Test func `a member's own purchase of a shared product is charged once`() async throws {
+    @Test func `a member's purchase of a shared product is not another charge`() async throws {
         try await Self.with { test in
             try await test.buy("pack")
             let phone = try await Listener(test, "berta")
@@ -28,7 +28,7 @@ struct FamilyNotificationTests {
         }
     }
 
-    @Test func `a return to a shared subscription, or a change to an own one, is a resubscription`()
+    @Test func `a member who returns to a shared subscription, or buys an own one, resubscribes`()
         async throws
     {
         try await Self.with { test in
@@ -49,7 +49,7 @@ struct FamilyNotificationTests {
     }
 
     @Test
-    func `renewals of the whole family are notified before a mass extension, which is notified as well`()
+    func `due renewals of the whole family are notified before a mass extension`()
         async throws
     {
         try await Self.with { test in
@@ -65,7 +65,7 @@ struct FamilyNotificationTests {
     }
 
     @Test(arguments: [true, false])
-    func `a share that ends with the period ends with the extended one`(isForAll: Bool) async throws {
+    func `a share that ends with a period ends with the extended period`(isForAll: Bool) async throws {
         try await Self.with { test in
             let bought = try await test.buy("plain")
             try await test.store.resume("plain", renewingTo: "basic", for: "anna")
@@ -82,7 +82,7 @@ struct FamilyNotificationTests {
         }
     }
 
-    @Test func `a member who leaves the family in an extended period loses it and has no later one`()
+    @Test func `a member who leaves the family in an extended period loses access, and gets no renewal`()
         async throws
     {
         try await Self.with { test in

@@ -23,7 +23,7 @@ import Testing
         try await NotificationDelivery(transport: transport, deadline: deadline).send("e30.e30.eA", to: url)
     }
 
-    /// Returns the result if each connection gets the next of `answers`, as raw bytes.
+    /// Returns the result of a delivery to a server that sends one of `answers` on each connection, as raw bytes.
     private func result(
         _ answers: String..., within deadline: Duration = .seconds(30)
     ) async throws -> Outcome {
@@ -113,7 +113,7 @@ import Testing
         #expect(try await deliver(to: server.url, within: .milliseconds(200)) == .timedOut)
     }
 
-    @Test func `the deadline is one for all redirects`() async throws {
+    @Test func `all redirects share one deadline`() async throws {
         let server = try ScriptedServer([
             { Self.answer($0, Self.redirect(307, to: "/2")) },
             { peer in
@@ -124,7 +124,9 @@ import Testing
         #expect(try await deliver(to: server.url, within: .milliseconds(300)) == .timedOut)
     }
 
-    @Test func `a connection closed before the response differs from one closed within it`() async throws {
+    @Test func `a connection that is closed before the response has another result than one closed within it`()
+        async throws
+    {
         #expect(try await result("") == .noResponse)
         #expect(try await result("HTTP/1.1 200 OK\r\nX-Half: ") == .prematureClose)
         #expect(try await result("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nab") == .prematureClose)
@@ -137,7 +139,7 @@ import Testing
         #expect(try await result(answer) == .invalidResponse)
     }
 
-    @Test func `a certificate that is not trusted, and none at all, are TLS issues`() async throws {
+    @Test func `an untrusted certificate and a server without TLS are TLS issues`() async throws {
         try await LoopbackCertificate.withFiles { files in
             let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 200)) }
             try await withLoopbackServer(handler, certificate: files) { url in
@@ -161,7 +163,7 @@ import Testing
         #expect(try await result(head) == (isKnown ? .success : .unsupportedCharset))
     }
 
-    @Test func `an endless response is read up to the limit and counts by its status`() async throws {
+    @Test func `an endless response is read up to the limit, and its status is the result`() async throws {
         let server = try ScriptedServer { peer in
             Self.answer(peer, "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n")
             let chunk = "10000\r\n" + String(repeating: "x", count: 1 << 16) + "\r\n"
@@ -194,12 +196,12 @@ import Testing
         #expect(try await deliver(to: server.url + "/a/n") == .success)
     }
 
-    @Test func `a circle of redirects is detected`() async throws {
+    @Test func `a redirect loop is detected`() async throws {
         #expect(try await result(Self.redirect(302, to: "/n")) == .circularRedirect)
         #expect(try await result(Self.redirect(302, to: "/m"), Self.redirect(301, to: "/n#2")) == .circularRedirect)
     }
 
-    @Test func `five redirects are followed, a sixth is one too many`() async throws {
+    @Test func `five redirects are followed, and a sixth is an error`() async throws {
         let handler = AnyHTTPHandler { request in
             let number = Int(request.path.dropFirst()) ?? 0
             guard number > 0 else { return .ready(HTTPResponse(status: 200)) }
@@ -233,7 +235,7 @@ import Testing
         #expect(upwards.follow("https://example.com/n") == nil)
     }
 
-    // MARK: - Ends
+    // MARK: - Cancellation and errors
 
     @Test func `cancelling the task ends an attempt in progress`() async throws {
         let arrival = Gate()
@@ -251,7 +253,7 @@ import Testing
         }
     }
 
-    @Test func `an unknown error of the transport is another failure`() async throws {
+    @Test func `any other error of the transport has the result OTHER`() async throws {
         for error in [HTTPError(.cancelled, ""), HTTPError(.invalidURL, ""), HTTPError(.init(rawValue: "new"), "")] {
             let transport = ScriptedTransport([.fail(error)])
             #expect(try await deliver(to: "http://example.com", over: transport) == .other)

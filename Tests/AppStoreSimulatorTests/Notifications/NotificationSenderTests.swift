@@ -51,7 +51,7 @@ import Testing
 
     // MARK: - The schedule
 
-    @Test func `a failed notification is retried after 1, 12, 24, 48 and 72 hours, and then no more`() async throws {
+    @Test func `a failed notification is retried after 1, 12, 24, 48 and 72 hours, and then not again`() async throws {
         let receiver = Receiver { _ in 500 }
         try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
@@ -77,7 +77,7 @@ import Testing
         #expect(Set(receiver.arrivals.map(\.signedPayload)).count == 1)
     }
 
-    @Test func `a failed notification has the instant of its retry`() async throws {
+    @Test func `a failed notification reports the instant of its retry`() async throws {
         try await TestStore.notifying(Receiver { _ in 500 }) { test in
             try await test.buy("coins")
             let next = Fixtures.start.addingTimeInterval(3600)
@@ -87,7 +87,7 @@ import Testing
         }
     }
 
-    @Test func `an advance over several retries is one attempt, and the next retry is counted from it`()
+    @Test func `an advance over several retries makes one attempt, and the next retry follows from there`()
         async throws
     {
         let receiver = Receiver { _ in 500 }
@@ -132,7 +132,7 @@ import Testing
         #expect(receiver.arrivals.count == 1)
     }
 
-    @Test func `a receiver that is down for a day gets everything in the end`() async throws {
+    @Test func `a receiver that is down for a day gets every notification later`() async throws {
         let receiver = Receiver { _ in throw HTTPError(.connectionFailed, "Down.") }
         try await TestStore.notifying(receiver) { test in
             for account in ["anna", "ben", "cleo"] as [AccountName] {
@@ -237,9 +237,9 @@ import Testing
         }
     }
 
-    // MARK: - Ends
+    // MARK: - Interruptions
 
-    @Test func `closing the store cancels an attempt in progress, and it counts`() async throws {
+    @Test func `closing the store cancels an attempt in progress, which counts as failed`() async throws {
         let folder = try ScratchFolder()
         let receiver = Receiver { _ in try await untilCancelled() }
         try await TestStore.notifying(receiver, in: folder) { test in
@@ -276,12 +276,12 @@ import Testing
             await receiver.arrivals(atLeast: 1)
             let delivered = Task { try await test.store.deliverNotifications() }
             test.store.endWaiting()
-            // The attempt can end before it is read.
+            // The attempt can end before the test reads it.
             _ = await delivered.result
         }
     }
 
-    // MARK: - Without an address
+    // MARK: - Without a URL
 
     @Test func `nothing is sent while the URL is off, and waiting notifications go to the next URL`() async throws {
         let receiver = Receiver { _ in 500 }
@@ -333,7 +333,7 @@ import Testing
 }
 
 extension SimulatedAppStore {
-    /// Sends the due notifications. Returns whether none is left, now or later.
+    /// Sends the due notifications. Returns whether no notification waits, also not for a retry.
     func nothingWaits() async throws -> Bool {
         let left = try await deliverNotifications()
         return left.waiting == 0 && left.next == nil

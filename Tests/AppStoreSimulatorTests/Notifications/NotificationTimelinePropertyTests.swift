@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Notifications are enough to follow a subscription, over random histories.
+/// The state of a subscription follows from its notifications, in random histories.
 struct NotificationTimelinePropertyTests {
     /// A server that computes the state of a subscription from its notifications alone.
     struct Reader {
@@ -33,7 +33,7 @@ struct NotificationTimelinePropertyTests {
     }
 
     @Test(arguments: 100..<130)
-    func `notifications alone are enough to follow the sales, revocations and status`(seed: UInt64) throws {
+    func `the sales, revocations and status follow from the notifications alone`(seed: UInt64) throws {
         var source = SubscriptionStatePropertyTests.Source(seed: seed)
         for _ in 0..<20 {
             let events = SubscriptionStatePropertyTests.randomEvents(&source)

@@ -30,7 +30,7 @@ final class Receiver: HTTPTransport {
     private let state: Locked<State>
     private let changed = ChangeSignal<Int>()
 
-    /// `answer` returns the status. An error that it throws is a network error.
+    /// - Parameter answer: Returns the status. A thrown error is a network error.
     init(_ answer: @escaping @Sendable (Arrival) async throws -> Int = { _ in 200 }) {
         state = Locked(State(answer: answer))
     }
@@ -43,7 +43,7 @@ final class Receiver: HTTPTransport {
         state.withLock { $0.answer = answer }
     }
 
-    /// Returns after `count` notifications.
+    /// Waits until `count` notifications have arrived.
     func arrivals(atLeast count: Int) async {
         while true {
             let mark = changed.mark()

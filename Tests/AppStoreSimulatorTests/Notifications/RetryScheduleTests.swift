@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: [6, 7, 0, -1, .max])
-    func `there is nothing after the sixth attempt`(number: Int) {
+    func `no attempt follows the sixth`(number: Int) {
         #expect(RetrySchedule.production.next(after: number, madeAt: Fixtures.start) == nil)
     }
 

@@ -56,9 +56,9 @@ import Testing
         #expect(receiver.arrivals.count == 1)
     }
 
-    // MARK: - Order
+    // MARK: - Changed order
 
-    @Test func `with the order changed, two waiting notifications of a purchase change places`() async throws {
+    @Test func `with the order changed, two waiting notifications of a purchase swap places`() async throws {
         let gate = Gate()
         let receiver = Receiver { arrival in
             if arrival.type == "SUBSCRIBED" { await gate.wait() }
@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    // MARK: - Notifications that are sent again
+    // MARK: - Repeated sending
 
     @Test func `a delivered notification can be sent again, once`() async throws {
         let receiver = Receiver()
@@ -167,7 +167,7 @@ import Testing
 
     // MARK: - A replaced database
 
-    @Test func `an imported state brings its notifications, and ends attempts in progress`()
+    @Test func `an import of a state replaces the notifications, and ends attempts in progress`()
         async throws
     {
         let gate = Gate()

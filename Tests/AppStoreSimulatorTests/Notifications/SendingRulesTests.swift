@@ -7,7 +7,7 @@ import Testing
 @testable import AppStoreSimulator
 
 @Suite struct SendingRulesTests {
-    @Test func `without settings nothing is sent, and the schedule is that of production`() {
+    @Test func `the default settings send nothing, and have the schedule of production`() {
         #expect(SendingRules([:]) == SendingRules())
         #expect(SendingRules([:]).url == nil)
         #expect(SendingRules([:]).schedule == .production)

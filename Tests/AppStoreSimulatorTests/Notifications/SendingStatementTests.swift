@@ -7,7 +7,8 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// The SQL statements of sending: their cost does not grow with sent notifications, and an idle sender has none.
+/// The SQL statements of the sender. Their cost does not grow with the sent notifications, and an idle sender executes
+/// none.
 @Suite struct SendingStatementTests {
     @Test func `due notifications are found without reading the sent ones`() async throws {
         let folder = try ScratchFolder()
@@ -25,10 +26,10 @@ import Testing
             let statements = database.statements.filter { text in about.contains { text.contains($0) } }
             #expect(statements.count > 8)
             for sql in statements {
-                // A search below a row number reads all rows from the first one.
+                // A search by `rowid < ?` reads all earlier rows.
                 for step in try await Self.plan(of: sql, in: database)
                 where step.hasPrefix("SCAN") || step.contains("(rowid<?)") {
-                    // Partial indices contain waiting notifications only.
+                    // The partial indexes contain only waiting notifications.
                     let isShort = ["unsent", "retry", "open"].contains { step.contains("INDEX notification_\($0)") }
                     #expect(isShort || step.contains("attempt_open") || step.contains("CONSTANT"), "\(step): \(sql)")
                 }
@@ -36,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `an attempt that waits for its lane makes no writes`() async throws {
+    @Test func `a notification that waits for another one of its purchase causes no writes`() async throws {
         let folder = try ScratchFolder()
         let database = RecordingDatabase(try SQLiteDatabase(path: folder.path + "/books.sqlite"))
         let gate = Gate()
@@ -50,12 +51,13 @@ import Testing
             try await test.store.deliverNotifications()
             try await test.store.cancel("weekly", for: "anna")
             await receiver.arrivals(atLeast: 2)
-            // The first is due again in an hour and waits for the second. A sender that polls would use up the writes.
+            // The first notification is due again after an hour, and must wait for the second. A polling sender would
+            // exceed the allowed writes.
             database.refuse(after: 20)
             let renewal = base.now().addingTimeInterval(7 * 86400)
             base.advance(by: 3600)
             await base.waiters(atLeast: 1)
-            try #require(!database.hasRefused, "the database is written again and again")
+            try #require(!database.hasRefused, "The sender writes to the database although it waits.")
             await base.waiters(until: renewal)
             #expect(receiver.arrivals.count == 2)
             gate.open()

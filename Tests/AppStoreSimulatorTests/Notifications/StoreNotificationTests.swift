@@ -33,7 +33,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `a purchase that does not renew is a charge; its refund and the reversal are notified`() async throws {
+    @Test func `a one-time purchase, its refund and the reversal are notified`() async throws {
         try await Self.with { test in
             let coins = try await test.buy("coins", quantity: 3)
             let pack = try await test.buy("pack")
@@ -48,7 +48,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `a repeated payment is not a second charge`() async throws {
+    @Test func `a repeated payment is notified once`() async throws {
         try await Self.with { test in
             let (phone, tablet) = (try await test.device(), try await test.device())
             let payment = Payment(id: "p1", productID: "coins")
@@ -108,7 +108,8 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `failing payments of the whole store and their recovery are notified for every subscriber`() async throws
+    @Test func `failing payments of the whole store, and their recovery, are notified for every subscriber`()
+        async throws
     {
         try await Self.with { test in
             try await test.buy("plain", "anna")
@@ -200,7 +201,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `a notification has the state of its instant, whenever it is signed`() async throws {
+    @Test func `a notification has the state of its instant, even if it is signed later`() async throws {
         try await Self.with { test in
             let token = UUID()
             try await test.buy("plain", token: token)
@@ -255,7 +256,7 @@ struct StoreNotificationTests {
                 pages += try test.store.notificationHistory(query).map(\.number)
                 query.after = (last.at, last.number)
             }
-            #expect(pages == [1, 2, 3, 5, 4, 6], "in the order of their instants")
+            #expect(pages == [1, 2, 3, 5, 4, 6], "The pages must have the order of the instants.")
         }
     }
 
@@ -333,7 +334,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `an ineligible subscription of a mass extension has its due notifications once`() async throws {
+    @Test func `a mass extension writes the due notifications of an ineligible subscription once`() async throws {
         try await Self.with(keepsRepeats: true) { test in
             let id = try await test.buy("plain").originalTransactionID
             try await test.advance(to: "03-05")
@@ -349,7 +350,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `a refund that was granted without a new request waits for no decision`() async throws {
+    @Test func `a refund request that was granted and reversed cannot be declined`() async throws {
         try await Self.with { test in
             let coins = try await test.buy("coins").transactionID
             try await test.store.requestRefund(of: coins)
@@ -385,7 +386,7 @@ extension TestStore {
         return try store.notificationHistory(query)
     }
 
-    /// Returns all notifications by now as lines: `plain DID_RENEW`.
+    /// Returns all notifications up to now as lines such as `plain DID_RENEW`.
     func notificationLines() async throws -> [String] {
         _ = try await store.writeDueNotifications()
         return try readNotifications().map { notification in

@@ -4,9 +4,9 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Notifications of a subscription without a store: a table of events and expected notifications.
+/// Notifications of a subscription, computed without a store: events and the expected notifications.
 struct SubscriptionNotificationTests {
-    /// Returns lines of the day, the type and the subtype: `01-31 SUBSCRIBED INITIAL_BUY`.
+    /// Returns a line for each notification, with its day, type and subtype: `01-31 SUBSCRIBED INITIAL_BUY`.
     private func reported(
         _ steps: [(String, SubscriptionScript.Step)], until end: String, keepsRepeats: Bool = true
     ) throws -> [String] {
@@ -46,7 +46,7 @@ struct SubscriptionNotificationTests {
             ])
     }
 
-    @Test func `a free trial that becomes paid renews`() throws {
+    @Test func `the first paid period after a free trial is a renewal`() throws {
         #expect(
             try reported([("01-31", .buy("basic"))], until: "02-08") == [
                 "01-31 SUBSCRIBED INITIAL_BUY", "02-07 DID_RENEW",
@@ -111,7 +111,7 @@ struct SubscriptionNotificationTests {
             ])
     }
 
-    @Test func `a recovery of the whole store has the instant at which it happened`() throws {
+    @Test func `a recovery of all payments has the instant at which they work again`() throws {
         #expect(
             try reported(
                 [("01-31", .buy("weekly")), ("02-01", .allFail(true)), ("02-10", .allFail(false))], until: "02-18") == [
@@ -165,14 +165,14 @@ struct SubscriptionNotificationTests {
             ])
     }
 
-    @Test func `a refund of an earlier period ends nothing`() throws {
+    @Test func `a refund of an earlier period does not end the subscription`() throws {
         #expect(
             try reported([("01-31", .buy("plain")), ("03-10", .refund(0))], until: "04-01") == [
                 "01-31 SUBSCRIBED INITIAL_BUY", "02-28 DID_RENEW", "03-10 REFUND", "03-31 DID_RENEW",
             ])
     }
 
-    @Test func `an offer of a running subscription is a redemption, that of a new one a subscription`() throws {
+    @Test func `an offer is a redemption in a running subscription, and a subscription for a new customer`() throws {
         #expect(
             try reported(
                 [

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Faults that random histories have found.
+/// Faults that random histories have found, each with a test.
 struct FoundByLivesTests {
     private typealias RulesFixture = StoreRulesTests.RulesFixture
 
@@ -15,7 +15,7 @@ struct FoundByLivesTests {
             + #""displayPrice": "1.99"}"#
     }
 
-    /// A catalogue of one monthly product with an offer, so that nothing else can happen.
+    /// Returns a fixture whose catalogue has a monthly plan with one offer, and a plan of three days.
     private static func fixture(_ offer: String, isIntroductory: Bool = false) throws -> RulesFixture {
         let member = isIntroductory ? #""introductoryOffer": \#(offer)"# : #""adHocOffers": [\#(offer)]"#
         let text = #"""
@@ -74,7 +74,7 @@ struct FoundByLivesTests {
         #expect(fixture.transactions.count == 1)
     }
 
-    @Test func `the same offer again is sold again, once`() throws {
+    @Test func `a repeated offer is sold once more`() throws {
         var fixture = try Self.fixture(Self.offer("payUpFront", 2))
         _ = fixture.buy("month")
         _ = fixture.buy("month", offer: "half")
@@ -148,7 +148,7 @@ struct FoundByLivesTests {
         }
     }
 
-    @Test func `a return to a plan during billing retry is the consent to its price`() throws {
+    @Test func `a return to a plan during billing retry is consent to its price`() throws {
         var conditions = RenewalConditions()
         conditions.gracePeriods = [.init(at: .distantPast, value: 16)]
         conditions.priceIncreases = [

@@ -9,7 +9,7 @@ struct LifeDevice {
     let id: DeviceID
     let account: Int
     var cursor: String?
-    /// The payments without an answer, with the expected ones.
+    /// The payments without an answer, each with its expected outcome.
     var awaited: [PaymentID: ReferenceStore.Outcome] = [:]
     /// The payments answered since the cursor.
     private var answered: Set<PaymentID> = []
@@ -21,10 +21,10 @@ struct LifeDevice {
         self.account = account
     }
 
-    /// Receives updates of the store. Returns the fault in them, if any.
+    /// Receives updates of the store. Returns a description of the first fault in them, if any.
     mutating func receive(_ answer: StoreWire.Updates, _ reference: ReferenceStore) -> String? {
         let start = cursor.flatMap(Self.date)
-        guard let end = Self.date(answer.cursor) else { return "the cursor \(answer.cursor) is none" }
+        guard let end = Self.date(answer.cursor) else { return "the cursor \(answer.cursor) is malformed" }
         let forgot = cursor == nil
         cursor = answer.cursor
         if forgot { forgotten = answered }
@@ -36,7 +36,7 @@ struct LifeDevice {
                 continue
             }
             guard let sale = sales.first(where: { "\($0.id)" == transaction.id.rawValue }) else {
-                return "it heard of \(transaction.id), which nobody sold by \(end)"
+                return "\(transaction.id) was reported, but not sold by \(end)"
             }
             guard update.state != "renewalChanged" else { continue }
             received[transaction.id.rawValue, default: 0] += 1
@@ -55,7 +55,7 @@ struct LifeDevice {
         for sale in sales where !sale.isFinished && start.map({ sale.purchased > $0 }) ?? true {
             // An update for a repeated payment goes to its device, and can be in the next answer.
             let isAwaited =
-                awaited.values.contains(.had(sale.id)) && answer.updates.count >= SimulatedAppStore.updateLimit
+                awaited.values.contains(.existing(sale.id)) && answer.updates.count >= SimulatedAppStore.updateLimit
             if received["\(sale.id)"] == nil, !isAwaited {
                 return "\(sale.id) was not reported after \(start.map { "\($0)" } ?? "nothing")"
             }
@@ -78,7 +78,7 @@ struct LifeDevice {
         }
         answered.insert(payment)
         switch outcome {
-        case .sold(sale.id), .had(sale.id): return nil
+        case .sold(sale.id), .existing(sale.id): return nil
         default: return "\(payment) was answered by \(sale.id), expected was \(outcome)"
         }
     }

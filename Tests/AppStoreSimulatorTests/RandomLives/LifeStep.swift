@@ -1,6 +1,6 @@
 import StoreModel
 
-/// One step of a random history. It can be impossible, so that any part of a history is a history as well.
+/// One step of a random history. An impossible step is refused, so any part of a history is a history too.
 enum LifeStep: Sendable, Hashable {
     case pass(seconds: Int)
     case passPeriod(String)

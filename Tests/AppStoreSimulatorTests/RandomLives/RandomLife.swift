@@ -19,7 +19,7 @@ struct RandomLife {
     private var reported = [Date](repeating: .distantPast, count: LifeStep.accounts)
     private var payments = 0
 
-    /// Throws `LifeDifference` at the first step after which the two differ.
+    /// Runs the steps. Throws `LifeDifference` at the first one after which the store and the model differ.
     static func live(_ steps: [LifeStep], among referenceCatalogue: ReferenceCatalogue) async throws {
         let catalogue = try Catalogue(parsing: Array(referenceCatalogue.catalogueText.utf8), file: "random.storekit")
         try await TestStore.with(change: { $0.catalogue = catalogue }) { test in
@@ -143,7 +143,7 @@ struct RandomLife {
         case .refused:
             if let answer { throw differ("\(answer.productID) should have been refused") }
             return
-        case .sold(let id), .had(let id):
+        case .sold(let id), .existing(let id):
             guard answer?.transactionID.rawValue == "\(id)" else {
                 throw differ(
                     "\(id) was expected to be sold or owned, not \(answer?.transactionID.rawValue ?? "nothing")")
@@ -352,7 +352,7 @@ struct RandomLife {
 }
 
 extension ReferenceStore.Sale {
-    /// The sale without the mark of finished ones, in whole microseconds.
+    /// The sale without its finished mark, with dates in whole microseconds.
     var unmarked: Self {
         var sale = self
         sale.isFinished = false

@@ -6,8 +6,8 @@ import Testing
 
 /// Random histories in the store and in a reference model.
 ///
-/// `SOUK_LIVES` is their number, `SOUK_LIFE_STEPS` their length and `SOUK_LIFE_SEED` the first seed (`make lives`). A
-/// history that ends in a difference is reduced to the steps that cause it.
+/// `SOUK_LIVES` is the number of histories, `SOUK_LIFE_STEPS` their length and `SOUK_LIFE_SEED` the first seed
+/// (`make lives`). A history that ends in a difference is reduced to the steps that cause it.
 struct RandomLivesTests {
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
 
@@ -17,7 +17,7 @@ struct RandomLivesTests {
     }
 
     @Test(arguments: seeds)
-    func `the store agrees with the reference model over random lives`(seed: Int) async throws {
+    func `the store agrees with the reference model in random histories`(seed: Int) async throws {
         var chance = Chance(seed: UInt64(seed))
         let referenceCatalogue = ReferenceCatalogue(&chance)
         let steps = LifeStep.life(of: Self.number("SOUK_LIFE_STEPS") ?? 60, among: referenceCatalogue, &chance)

@@ -4,7 +4,7 @@ import StoreModel
 /// The reference model of a store: it sells every period when it is due and stores every transaction. It is slow and
 /// simple.
 ///
-/// It shares no rule with the store under test.
+/// It shares no code of the rules with the store under test.
 struct ReferenceStore {
     struct Sale: Equatable {
         var id: Int64
@@ -41,7 +41,7 @@ struct ReferenceStore {
         var sales: [Sale]
         var terms: Terms
         var offer: ReferenceCatalogue.Offer?
-        /// The instant from which periods are counted; `counted` is their number.
+        /// The instant from which periods are counted. `counted` is their number since then.
         var anchor: Date
         var counted: Int
         var nextID: Int64
@@ -62,7 +62,7 @@ struct ReferenceStore {
         var changes: [Date] = []
 
         var last: Sale { sales[sales.count - 1] }
-        /// The transactions that were revoked after the subscription had ended, which has no effect.
+        /// The transactions that were revoked after the end of the subscription. They do not affect its status.
         var revokedAfterEnd: Set<Int64> = []
         var isRevoked: Bool { last.revoked != nil && !revokedAfterEnd.contains(last.id) }
         var isOver: Bool { if case .over = paymentStatus { true } else { false } }
@@ -80,7 +80,7 @@ struct ReferenceStore {
     /// The results of an order. The set is closed.
     enum Outcome: Equatable {
         case sold(Int64)
-        case had(Int64)
+        case existing(Int64)
         case refused
     }
 
@@ -161,7 +161,7 @@ struct ReferenceStore {
         }
     }
 
-    /// Returns the end of the grace period, which is short for a short subscription.
+    /// Returns the end of the grace period. It has at most 6 days for a week's plan, and 2 days for a plan of 3 days.
     private func grace(from due: Date, of subscription: Subscription) -> Date? {
         guard let period = referenceCatalogue[subscription.terms.product]?.period else { return nil }
         let days = ["P1W": 6, "P3D": 2][period].map { min(graceDays, $0) } ?? graceDays
@@ -284,7 +284,7 @@ struct ReferenceStore {
         }
     }
 
-    /// Uses up a number, as the creation of an account does.
+    /// Uses a sale number, as the creation of an account does.
     mutating func addAccount() { nextSale += 1 }
 
     mutating func buy(_ account: Int, _ id: ProductID, offer offerID: String?, isCode: Bool, at now: Date) -> Outcome {
@@ -292,7 +292,7 @@ struct ReferenceStore {
         guard let group = product.group else {
             guard offerID == nil else { return .refused }
             let owned = purchases.first { $0.account == account && $0.sale.product == id && $0.sale.revoked == nil }
-            if !product.isConsumable, let owned { return .had(owned.sale.id) }
+            if !product.isConsumable, let owned { return .existing(owned.sale.id) }
             let number = number()
             purchases.append(
                 (account, Sale(id: number, original: number, product: id, purchased: now, price: product.price)))
@@ -354,7 +354,7 @@ struct ReferenceStore {
         if planned != terms.product || offer != nil || !subscription.renews { subscription.changes.append(now) }
         subscription.renews = true
         subscriptions[index] = subscription
-        return .had(subscription.last.id)
+        return .existing(subscription.last.id)
     }
 
     private func offers(
@@ -374,7 +374,7 @@ struct ReferenceStore {
             let customer =
                 before.map { $0.isOver || $0.isRevoked ? "expired" : "existing" } ?? "new"
             guard offer.customers.contains(customer) else { return nil }
-            // Each customer gets an offer code once; a requested one counts.
+            // Each customer gets an offer code once. A requested offer counts as used.
             let isRequested = before?.requested?.offer?.id == id && before?.requested?.terms.product == product.id
             let wasSold = before?.sales.contains { $0.offerID == id && $0.product == product.id } ?? false
             if isRequested || wasSold { return nil }
@@ -418,11 +418,11 @@ struct ReferenceStore {
         guard subscription.renews, !subscription.fails, !allFail else { return false }
         let (terms, offer) = next(subscription)
         if withdrawn.contains(terms.product) { return false }
-        return offer != nil || isAgreed(subscription, terms, at: reading(of: subscription))
+        return offer != nil || isAgreed(subscription, terms, at: priceDate(of: subscription))
     }
 
     /// Returns the instant that decides the price: an overdue period has the price of its due date.
-    private func reading(of subscription: Subscription) -> Date {
+    private func priceDate(of subscription: Subscription) -> Date {
         if case .late(let due, _, _) = subscription.paymentStatus { due } else { now }
     }
 
@@ -448,7 +448,7 @@ struct ReferenceStore {
         let subscription = subscriptions[index]
         guard subscription.renews, !subscription.isOver, !subscription.isRevoked else { return false }
         let terms = next(subscription).terms
-        let date = reading(of: subscription)
+        let date = priceDate(of: subscription)
         guard let increase = increase(of: terms, at: date), increase.needsConsent else { return false }
         return !isAgreed(subscription, terms, at: date)
     }

@@ -11,7 +11,7 @@ struct ScenarioExampleTests {
     }
 
     @Test(arguments: Scenarios.shipped)
-    func `a shipped scenario holds`(name: String) async throws {
+    func `a shipped scenario passes`(name: String) async throws {
         let file = "\(Scenarios.folder)/\(name)"
         let scenario = try Scenario(contentsOf: file)
         let report = try await scenario.run()
@@ -19,7 +19,7 @@ struct ScenarioExampleTests {
         #expect(report.steps.count == scenario.steps.count)
     }
 
-    @Test func `the guide's scenario holds, and fails as the guide shows`() async throws {
+    @Test func `the guide's scenario passes, and fails as the guide shows after a change`() async throws {
         let guide = try String(
             contentsOfFile: Scenarios.folder + "/../../Documentation/Guides/Scenarios.md", encoding: .utf8)
         func block(_ language: String) throws -> String {
@@ -51,7 +51,7 @@ struct ScenarioExampleTests {
     }
 
     @Test func `a scenario fails at a changed expectation, and not before`() async throws {
-        // Each kind of expected member of the shipped scenarios is changed once.
+        // The loop changes each kind of expected member in the shipped scenarios once.
         var kinds: Set<String> = []
         for name in Scenarios.shipped {
             let file = URL(fileURLWithPath: "\(Scenarios.folder)/\(name)")
@@ -68,7 +68,7 @@ struct ScenarioExampleTests {
     }
 }
 
-/// A change of one thing that a scenario expects.
+/// A change of one expected value in a scenario.
 private struct Fault {
     let pointer: String
     /// The kind of the member: its pointer without numbers.

@@ -14,7 +14,7 @@ enum Scenarios {
         return names.filter { $0.hasSuffix(".json") }.sorted()
     }()
 
-    /// Returns a scenario of these steps with `Fixtures.catalogue`.
+    /// Returns the text of a scenario with these steps and `Fixtures.catalogue`.
     static func text(_ steps: String, _ more: String = "") -> String {
         #"{"name": "a test", "catalogue": \#(Fixtures.catalogueText), \#(more) "steps": [\#(steps)]}"#
     }

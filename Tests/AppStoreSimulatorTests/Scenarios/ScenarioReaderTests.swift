@@ -29,7 +29,9 @@ struct ScenarioReaderTests {
             "takes"
         ),
     ])
-    func `an invalid scenario file is refused at its fault`(text: String, pointer: String, reason: String) {
+    func `an invalid scenario file is refused with the place of the fault`(
+        text: String, pointer: String, reason: String
+    ) {
         let error = #expect(throws: ScenarioError.self) {
             try Scenario(parsing: Array(text.utf8), file: "f.json", folder: "")
         }
@@ -85,7 +87,7 @@ struct ScenarioReaderTests {
         (#"{"serverAPI": {"path": "/inApps/v1/x", "method": "PATCH"}}"#, "/steps/0/serverAPI/method", "one of GET"),
         (#"{"serverAPI": {"path": "/inApps/v1/x", "query": ""}}"#, "/steps/0/serverAPI/query", "no member"),
     ])
-    func `an invalid step is refused at its fault`(steps: String, pointer: String, reason: String) {
+    func `an invalid step is refused with the place of the fault`(steps: String, pointer: String, reason: String) {
         expectFinding(steps, pointer, reason)
     }
 
@@ -130,7 +132,7 @@ struct ScenarioReaderTests {
         (#"{"attempts": [{"number": 1}]}"#, "/attempts/0/number", "there is no"),
         (#"{"clock": {"time": "x"}}"#, "/clock/time", "there is no"), (#"{"clock": []}"#, "/clock", "an object"),
     ])
-    func `an invalid expectation is refused at its fault`(
+    func `an invalid expectation is refused with the place of the fault`(
         expectation: String, pointer: String, reason: String
     ) {
         expectFinding(#"{"expect": \#(expectation)}"#, "/steps/0/expect" + pointer, reason)
@@ -157,7 +159,7 @@ struct ScenarioReaderTests {
         #expect(throws: ScenarioError.self) { try Scenario(contentsOf: file) }
     }
 
-    @Test func `a catalogue beside the file is found, and a broken one is named`() throws {
+    @Test func `a catalogue beside the file is found, and the error names an invalid one`() throws {
         let folder = try ScratchFolder()
         try FileManager.default.createDirectory(atPath: folder.path + "/in", withIntermediateDirectories: true)
         let text = #"{"name": "a", "catalogue": "../shop.storekit", "steps": [\#(Self.expect)]}"#
@@ -172,7 +174,7 @@ struct ScenarioReaderTests {
         #expect(throws: ScenarioError.self) { try Scenario(contentsOf: folder.path) }
     }
 
-    @Test func `no word of an action has two meanings`() {
+    @Test func `no word of an action is ambiguous`() {
         for endpoint in StoreEndpoints.all where endpoint.isAction {
             let members: [String] =
                 if case .object(let all) = endpoint.body?.schema.definition.json["properties"] { all.keys } else { [] }

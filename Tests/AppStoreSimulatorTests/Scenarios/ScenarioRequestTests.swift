@@ -46,7 +46,7 @@ import Testing
             (#"{"name": "a", "catalogue": "/etc/passwd", "steps": []}"#, "/steps"),
             (head + #"{"runScenario": {}}, {"expect": {"account": "anna", "entitlements": []}}]}"#, "/steps/1"),
         ])
-    func `a document that is no scenario is refused at its place`(body: String, pointer: String) async throws {
+    func `an invalid scenario is refused with the place of the fault`(body: String, pointer: String) async throws {
         try await TestStore.with { test in
             let answer = try await StoreRoutesTests.Client(test).ask(.post, "/control/v1/scenarios/run", body)
             #expect(answer.status == 422 && answer.json["code"] == "invalidValue")

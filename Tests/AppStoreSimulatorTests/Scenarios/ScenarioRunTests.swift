@@ -137,7 +137,7 @@ struct ScenarioRunTests {
     }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"))
-    func `reports are JUnit as CI systems read it`() async throws {
+    func `reports have the JUnit format that CI systems read`() async throws {
         let failing = try await Scenarios.run(
             Self.buy
                 + #", {"expect": {"accounts": [{"name": "<a & \"b\">"}]}}, {"renew": {"account": "ben", "productID": "x"}}, {"advance": "1d"}"#

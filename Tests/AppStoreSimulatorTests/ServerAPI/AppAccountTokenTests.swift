@@ -27,7 +27,7 @@ struct AppAccountTokenTests {
         }
     }
 
-    @Test func `a subscription has the token from its current period on, in any plan`() async throws {
+    @Test func `a token applies to a subscription from its current period on, in any plan`() async throws {
         try await TestStore.withServer { test, client in
             let (first, second, third) = (Self.tokens[0], Self.tokens[1], Self.tokens[2])
             let monthly = try await test.buy("monthly", token: first)
@@ -45,7 +45,7 @@ struct AppAccountTokenTests {
             #expect(try await client.code(.put, Self.path(monthly.transactionID), Self.body(third)) == nil)
             #expect(
                 try await test.payloads().map(\.appAccountToken) == [first, first, second, second, third])
-            // A token that was replaced within its period leaves no trace.
+            // A token that was replaced within its period is in no transaction.
             let number = try #require(monthly.transactionID.number)
             let record = try test.store.database.read { try SimulatorDatabase($0).subscription(number) }
             #expect(record?.earlierTokens.map(\.token) == [first, second])

@@ -12,7 +12,9 @@ import Testing
 /// Requests of Apple's own client library to a store over a real socket. Only the address is replaced.
 @Suite(.serialized, .outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON is not set"))
 struct AppleClientTests {
-    @Test func `every method of Apple's client is called or excused, and every answer decodes`() async throws {
+    @Test func `every method of Apple's client is called or listed as unsupported, and every answer decodes`()
+        async throws
+    {
         try await Self.check("sync")
     }
 
@@ -20,12 +22,12 @@ struct AppleClientTests {
         .enabled("SOUK_PYTHON has no httpx, which Apple's asynchronous client needs") {
             try await OutsideJudge.run(OutsideJudge.python ?? "", ["-c", "import httpx"], input: "").status == 0
         })
-    func `every method of Apple's asynchronous client is called or excused`() async throws {
+    func `every method of Apple's asynchronous client is called or listed as unsupported`() async throws {
         try await Self.check("async")
     }
 
     private static func check(_ client: String) async throws {
-        // Apple's client creates tokens at real time.
+        // Apple's client creates tokens in real time.
         try await TestStore.notifying(Receiver(), change: { $0.baseClock = SystemClock() }) { test in
             let names = try await live(in: test)
             let verdict = try await withLoopbackServer(test.store.handler) { url in
@@ -46,7 +48,7 @@ struct AppleClientTests {
         }
     }
 
-    /// Creates one of each: a running subscription, a refund, and a sent test notification.
+    /// Creates a running subscription, a refund and a sent test notification. Returns their ids.
     private static func live(in test: TestStore) async throws -> JSONValue {
         let original = try await test.buy("weekly")
         let coins = try await test.buy("coins")

@@ -39,7 +39,7 @@ struct ExtensionTests {
         }
     }
 
-    @Test func `a renewal date that cannot be extended is refused with its own error code and stays`() async throws {
+    @Test func `an invalid or ineligible extension is refused with its own error code`() async throws {
         try await TestStore.withServer(catalogue: TestStore.familyCatalogue) { test, client in
             try await test.makeFamily()
             let coins = try await test.buy("coins").transactionID
@@ -98,7 +98,9 @@ struct ExtensionTests {
             #expect((status.succeededCount ?? 0) + (status.failedCount ?? 0) == 3)
             #expect(status.completeDate != nil)
             let ends = try await test.store.transactions(of: "anna").compactMap(\.expiresDate)
-            #expect(try await client.code(.post, "/inApps/v1/subscriptions/extend/mass", question) == nil, "once more")
+            #expect(
+                try await client.code(.post, "/inApps/v1/subscriptions/extend/mass", question) == nil,
+                "A repeated request must be accepted.")
             #expect(try await client.get(path, as: Status.self) == status)
             #expect(try await test.store.transactions(of: "anna").compactMap(\.expiresDate) == ends)
         }

@@ -21,7 +21,8 @@ struct HistoryTests {
         return try test.decoded(answer.signedTransactions).compactMap(\.transactionId)
     }
 
-    /// Returns the purchases of `anna`, in order: coins, pack, pass, monthly (a free week), and weekly.
+    /// Buys coins, pack, pass, monthly (with a free week) and weekly for `anna`. Returns the transaction numbers in
+    /// this order.
     private static func shop(_ test: TestStore) async throws -> [String] {
         var bought: [String] = []
         for product in ["coins", "pack", "pass", "monthly", "weekly"] as [ProductID] {
@@ -47,7 +48,9 @@ struct HistoryTests {
         }
     }
 
-    @Test func `each filter selects matching transactions, and several filters those that match all`() async throws {
+    @Test func `each filter selects matching transactions, and several filters select those that match all`()
+        async throws
+    {
         try await TestStore.withServer { test, client in
             let bought = try await Self.shop(test)
             try await test.store.refund(TransactionID(unchecked: bought[1]))
@@ -139,7 +142,9 @@ struct HistoryTests {
             #expect(try await Self.ids(test, client, bought[0]) == bought)
             let shared = try await Self.ids(test, client, coins, "inAppOwnershipType=FAMILY_SHARED")
             #expect(shared.count == 2 && Set(shared).isDisjoint(with: bought))
-            #expect(try await Self.ids(test, client, shared[0]) == [coins] + shared, "it is newer than what ben had")
+            #expect(
+                try await Self.ids(test, client, shared[0]) == [coins] + shared,
+                "The share is newer than ben's purchases.")
             #expect(try await Self.ids(test, client, coins, "inAppOwnershipType=PURCHASED") == [coins])
             let response = try await client.get(
                 "/inApps/v2/history/\(coins)?revision=\(try #require(first.revision))", as: Answer.self)
@@ -158,7 +163,7 @@ struct HistoryPagingTests {
         let client: ServerClient
         var path: String
 
-        /// Returns the transaction numbers of a page, its revision, and whether there is another page.
+        /// Returns the transaction numbers and the revision of a page, and whether another page follows.
         func page(_ revision: String? = nil) async throws -> (ids: [String], revision: String, hasMore: Bool) {
             let mark = path.contains("?") ? "&" : "?"
             let answer = try await client.get(path + (revision.map { "\(mark)revision=\($0)" } ?? ""), as: Answer.self)
@@ -203,7 +208,7 @@ struct HistoryPagingTests {
         }
     }
 
-    @Test func `ascending pages continue to new transactions, descending ones are not shifted by them`() async throws {
+    @Test func `ascending pages continue to new transactions, which do not shift descending pages`() async throws {
         try await Self.with(weeks: 50) { test, reader, _ in
             let all = try await reader.all { try await test.advance(.weeks(1)) }
             let sold = try await test.store.transactions(of: "anna").map(\.transactionID.rawValue)
@@ -242,7 +247,7 @@ struct HistoryPagingTests {
         }
     }
 
-    @Test func `a revision is valid for the same query of the same customer, in any order, and for no other`()
+    @Test func `a revision is valid only for the same query of the same customer, with parameters in any order`()
         async throws
     {
         try await Self.with(weeks: 30, "productId=weekly&productType=AUTO_RENEWABLE") { test, reader, client in
@@ -271,7 +276,7 @@ struct HistoryPagingTests {
         }
     }
 
-    @Test func `two servers that read during purchases read every transaction once`() async throws {
+    @Test func `two app servers that read during purchases read every transaction once`() async throws {
         try await Self.with(weeks: 60) { test, reader, client in
             let other = Reader(test: test, client: try ServerClient(test), path: reader.path)
             async let bought: Void = { for _ in 0..<20 { try await test.buy("coins") } }()

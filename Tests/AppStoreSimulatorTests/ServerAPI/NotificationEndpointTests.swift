@@ -153,7 +153,7 @@ struct NotificationHistoryTests {
         }
     }
 
-    @Test func `a notification in its first attempt has not failed, one in a retry has`() async throws {
+    @Test func `a notification in its first attempt has not failed, and one in a retry has failed`() async throws {
         let receiver = Receiver { _ in 500 }
         try await Self.with(receiver) { test, reader in
             try await test.buy("weekly")
@@ -175,7 +175,7 @@ struct NotificationHistoryTests {
         }
     }
 
-    @Test func `events of one millisecond are on one page each`() async throws {
+    @Test func `notifications of the same millisecond are each on one page`() async throws {
         try await Self.with { test, reader in
             for _ in 0..<45 { try await test.buy("coins") }
             try await test.store.deliverNotifications()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// The table of all endpoints.
+/// The table of the endpoints of the App Store Server API.
 struct ServerAPIEndpointTests {
     @Test func `the documentation lists every endpoint and no other`() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
@@ -32,7 +32,7 @@ struct ServerAPIEndpointTests {
                 let request = HTTPRequest(
                     method: .get, url: endpoint.path { _ in "\(coins)" }, headers: ["Authorization": "Bearer \(token)"])
                 guard case .ready = test.store.handler.respond(to: request) else {
-                    Issue.record("\(endpoint.id) makes its caller wait")
+                    Issue.record("\(endpoint.id) suspends its caller")
                     continue
                 }
             }

@@ -11,7 +11,7 @@ import Testing
 
 typealias ErrorCode = AppStoreServerAPI.ErrorCode
 
-/// A server that sends requests to a store's handler, with a token of its key.
+/// An app's server that sends requests to a store's handler, with tokens of its key.
 struct ServerClient {
     let transport: InProcessTransport
     let serverKey: AppStoreConnectKey

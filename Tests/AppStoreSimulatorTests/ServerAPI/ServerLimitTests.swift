@@ -16,7 +16,7 @@ struct ServerLimitTests {
         let next = hour.addingTimeInterval(3600)
         #expect(budgets.take("a", of: 3, at: hour.addingTimeInterval(3599.9)) == next)
         #expect(budgets.take("b", of: 3, at: hour) == nil)
-        #expect(budgets.take("a", of: 4, at: hour) == nil, "a larger budget counts what was spent")
+        #expect(budgets.take("a", of: 4, at: hour) == nil, "A larger budget must allow another request.")
         #expect(budgets.take("a", of: 3, at: next) == nil)
         #expect(HourlyBudgets.end(ofHourAt: hour) == next && HourlyBudgets.end(ofHourAt: next) > next)
     }
@@ -52,12 +52,16 @@ struct ServerLimitTests {
             for client in [client, other] {
                 let response = try await client.send(.get, path)
                 #expect(response.status == 429)
-                #expect(response.headers["Retry-After"] == "1767229200000", "the next hour, in milliseconds")
+                #expect(
+                    response.headers["Retry-After"] == "1767229200000",
+                    "Retry-After must be the next hour, in milliseconds.")
                 #expect(try await client.code(.get, path) == .rateLimitExceeded)
             }
             #expect(try await client.code(.get, "/inApps/v1/transactions/77") == .transactionIdNotFound)
             try await test.advance(.days(2))
-            #expect(try await client.code(.get, path) == .rateLimitExceeded, "virtual time is none of it")
+            #expect(
+                try await client.code(.get, path) == .rateLimitExceeded,
+                "An advance of virtual time must not restart the budget.")
             test.base.advance(by: 3600)
             #expect(try await client.code(.get, path) == nil)
             try await test.store.set(.serverAPIRateLimit, to: "off")

@@ -9,7 +9,7 @@ import Testing
 
 /// Authentication of the App Store Server API.
 struct ServerTokenTests {
-    private static let nobody = "/inApps/v1/transactions/1"
+    private static let unknownTransaction = "/inApps/v1/transactions/1"
 
     private func isRefused(_ response: HTTPResponse) async throws -> Bool {
         guard response.status == 401 else { return false }
@@ -22,16 +22,16 @@ struct ServerTokenTests {
     @Test func `a token of the store's key is accepted, in any spelling of the scheme, also without iat`() async throws
     {
         try await TestStore.withServer { test, client in
-            #expect(try await client.code(.get, Self.nobody) == .transactionIdNotFound)
+            #expect(try await client.code(.get, Self.unknownTransaction) == .transactionIdNotFound)
             let token = try client.serverKey.token(at: test.base.now(), lifetime: 3600)
             for scheme in ["Bearer", "bearer", "BEARER"] {
                 let request = HTTPRequest(
-                    method: .get, url: "http://store.test" + Self.nobody,
+                    method: .get, url: "http://store.test" + Self.unknownTransaction,
                     headers: ["Authorization": "\(scheme) \(token)"])
                 #expect(try await client.transport.send(request).status == 404)
             }
             let apples = try client.token(["iat": nil as JSONValue?])
-            #expect(try await client.send(.get, Self.nobody, token: apples).status == 404)
+            #expect(try await client.send(.get, Self.unknownTransaction, token: apples).status == 404)
         }
     }
 
@@ -57,37 +57,37 @@ struct ServerTokenTests {
                 ("of tomorrow", try client.token(["iat": .number(now + 86400)])),
             ]
             for (name, token) in wrong {
-                for path in [Self.nobody, "/inApps/v1/nowhere", "/inApps/"] {
+                for path in [Self.unknownTransaction, "/inApps/v1/nowhere", "/inApps/"] {
                     let response = try await client.send(.get, path, token: token)
                     #expect(try await isRefused(response), "\(name) at \(path): \(response.status)")
                 }
             }
-            #expect(try await client.send(.get, Self.nobody, token: good).status == 404)
+            #expect(try await client.send(.get, Self.unknownTransaction, token: good).status == 404)
         }
     }
 
     @Test func `an accepted token is refused after its expiry in real time`() async throws {
         try await TestStore.withServer { test, client in
             let token = try client.serverKey.token(at: test.base.now(), lifetime: 600)
-            #expect(try await client.send(.get, Self.nobody, token: token).status == 404)
+            #expect(try await client.send(.get, Self.unknownTransaction, token: token).status == 404)
             try await test.advance(.years(1))
-            #expect(try await client.send(.get, Self.nobody, token: token).status == 404)
+            #expect(try await client.send(.get, Self.unknownTransaction, token: token).status == 404)
             // Clocks can differ by a minute.
             test.base.advance(by: 659)
-            #expect(try await client.send(.get, Self.nobody, token: token).status == 404)
+            #expect(try await client.send(.get, Self.unknownTransaction, token: token).status == 404)
             test.base.advance(by: 1)
-            #expect(try await isRefused(try await client.send(.get, Self.nobody, token: token)))
+            #expect(try await isRefused(try await client.send(.get, Self.unknownTransaction, token: token)))
         }
     }
 
     @Test func `the reason does not contain the token, and cannot break out of its header`() async throws {
         try await TestStore.withServer { test, client in
             let expired = try client.serverKey.token(at: test.base.now().addingTimeInterval(-3600))
-            let response = try await client.send(.get, Self.nobody, token: expired)
+            let response = try await client.send(.get, Self.unknownTransaction, token: expired)
             let reason = try #require(response.headers["WWW-Authenticate"])
             #expect(reason.contains("has expired") && !reason.contains(expired.suffix(20)))
             let header = Base64.encodeURL(Array(#"{"alg":"ES256","kid":"a\"b\\c\nd\u00e9"}"#.utf8))
-            let odd = try await client.send(.get, Self.nobody, token: "\(header).e30.AAAA")
+            let odd = try await client.send(.get, Self.unknownTransaction, token: "\(header).e30.AAAA")
             #expect(
                 odd.headers["WWW-Authenticate"]
                     == #"Bearer error="invalid_token", error_description="#

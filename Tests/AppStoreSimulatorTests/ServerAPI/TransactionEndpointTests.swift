@@ -48,7 +48,9 @@ struct TransactionInfoTests {
                 #expect(try await client.code(.get, "/inApps/v1/transactions/\(number)") == .transactionIdNotFound)
             }
             try await test.advance(.months(2))
-            #expect(try await client.code(.get, "/inApps/v1/transactions/\(next)") == nil, "time has sold it")
+            #expect(
+                try await client.code(.get, "/inApps/v1/transactions/\(next)") == nil,
+                "The renewal must exist after the advance.")
             #expect(try await client.code(.get, "/inApps/v1/transactions/%FF") == .generalBadRequest)
             #expect(try await client.code(.get, "/inApps/v1/transactions/1?a=%FF") == .generalBadRequest)
         }

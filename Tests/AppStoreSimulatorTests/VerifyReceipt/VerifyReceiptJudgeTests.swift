@@ -9,8 +9,8 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Requests of inapppy, a library of apps' servers for Apple's endpoint, to this store: with its blocking and its
-/// asynchronous client.
+/// Requests of inapppy to this store, with its blocking and its asynchronous client. inapppy is a library for app
+/// servers that use Apple's endpoint.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with inapppy"))
 struct VerifyReceiptJudgeTests {
     /// Returns the result of inapppy for each request.
@@ -74,7 +74,7 @@ struct VerifyReceiptJudgeTests {
                     ["receipt": receipt, "secret": "5ec4e7", "sandbox": true],
                     ["receipt": receipt, "secret": "wrong", "follow": true],
                     ["receipt": receipt, "follow": true],
-                    // The sandbox leads to production, which does not have the account.
+                    // The sandbox redirects the client to production, which does not have the account.
                     ["receipt": production, "sandbox": true, "follow": true],
                     ["receipt": production, "sandbox": true],
                 ])

@@ -84,7 +84,7 @@ struct VerifyReceiptLifeTests {
         }
     }
 
-    @Test func `a recovered payment leaves no trace`() async throws {
+    @Test func `after a late payment no member of the failure is left`() async throws {
         try await TestStore.withScript { test in
             let client = try await ReceiptClient(test)
             try await test.buy("plain")
@@ -178,7 +178,7 @@ struct VerifyReceiptLifeTests {
             #expect(redeemed.renewal["promotional_offer_id"] == nil)
             try await test.advance(to: "02-20")
             try await test.buy("basic", "bert", offer: "half")
-            // It begins at the next renewal, after the offer code.
+            // The offer begins at the next renewal, after that of the code.
             try await test.advance(to: "04-10")
             let promotional = try await Self.state(code)
             #expect(promotional.item["promotional_offer_id"] == "half")

@@ -35,7 +35,7 @@ struct VerifyReceiptStatusTests {
         #"{"receipt-data":"\#(Base64.encode([0x30, 0x80] + [UInt8](repeating: 0x30, count: 1000)))"}"#,
     ]
 
-    @Test func `a body other than Apple documents is 21002`() async throws {
+    @Test func `a body that Apple does not document is 21002`() async throws {
         try await TestStore.with { test in
             let client = try await ReceiptClient(test)
             for body in Self.hostile { #expect(try await client.status(body) == 21002, "\(body.prefix(80))") }
@@ -105,7 +105,7 @@ struct VerifyReceiptStatusTests {
             #expect(try await status { $0.receiptType = "Xcode" } == 21003)
             #expect(try await status { $0.receiptType = nil } == 21003)
             #expect(try await status { $0.creationDate = nil } == 21003)
-            // Signed by the store, but without an account.
+            // This receipt is signed by the store, but names no account of it.
             #expect(try await status { _ in } == 21010)
             let legacy = Array(#"{ "signature" = "AAAA"; "purchase-info" = "AAAA"; }"#.utf8)
             #expect(ReceiptClient.status(of: try await client.verify(Base64.encode(legacy))) == 21003)
@@ -126,7 +126,7 @@ struct VerifyReceiptStatusTests {
             let refusal = try await client.verify(sandbox, ["password": "whatever"])
             #expect(ReceiptClient.status(of: refusal) == 21007 && refusal["environment"] == "Production")
             #expect(refusal["is-retryable"] == false && refusal["is_retryable"] == false)
-            // The sandbox address of 21007 stays available.
+            // The sandbox URL of status 21007 stays available.
             let body = JSONValue.object(["receipt-data": .string(sandbox)]).encoded()
             let found = try await client.send(body, to: "/sandbox/verifyReceipt")
             #expect(found["status"] == 0 && found["environment"] == "Sandbox")
@@ -135,7 +135,9 @@ struct VerifyReceiptStatusTests {
         }
     }
 
-    @Test func `a shared secret is required for receipts with subscriptions, and must be right for all`() async throws {
+    @Test func `a shared secret is required for receipts with subscriptions, and a wrong one is refused for all`()
+        async throws
+    {
         try await TestStore.with { test in
             let client = try await ReceiptClient(test)
             let empty = try await client.receipt()
@@ -236,7 +238,7 @@ struct VerifyReceiptStatusTests {
         }
     }
 
-    @Test func `a response during purchases has one account at one instant`() async throws {
+    @Test func `a response during concurrent purchases has the state of one instant`() async throws {
         try await TestStore.with(rate: .real, base: ManualClock()) { test in
             let client = try await ReceiptClient(test)
             try await test.buy("weekly")

@@ -162,7 +162,7 @@ struct VerifyReceiptTests {
         }
     }
 
-    @Test func `a receipt belongs to its account, also after the device changed accounts`() async throws {
+    @Test func `a receipt belongs to its account, also after the device has moved to another account`() async throws {
         try await TestStore.with { test in
             let client = try await ReceiptClient(test)
             try await test.buy("weekly")

@@ -18,7 +18,7 @@ import Testing
             (#"{"errorCode":"text"}"#, 404, nil, "status 404"), ("", 400, nil, "status 400"),
             ("Unauthenticated", 401, nil, "token"),
         ] as [(String, Int, Int?, String)])
-    func `a refusal has Apple's code where there is one`(
+    func `a refusal has Apple's error code if the body contains one`(
         body: String, status: Int, code: Int?, words: String
     ) async throws {
         let fixture = try ClientFixture([.answer(HTTPResponse(status: status, body: .text(body)))])
@@ -29,7 +29,7 @@ import Testing
         #expect("\(error)".contains(words))
     }
 
-    @Test func `a refusal repeats neither the token nor what a terminal would act on`() async throws {
+    @Test func `a refusal contains no token and no control characters`() async throws {
         let fixture = try ClientFixture([
             .perform { request in
                 let token = (request.headers["Authorization"] ?? "").dropFirst("Bearer ".count)
@@ -70,7 +70,7 @@ import Testing
     }
 }
 
-/// Lists with pages.
+/// Paged lists.
 @Suite struct PageTests {
     private func page(_ items: [String], _ revision: String?, more: Bool?) -> ScriptedTransport.Step {
         .answer(
@@ -81,7 +81,7 @@ import Testing
             }.json)
     }
 
-    @Test func `all pages are read, each with the revision of the one before and the same request`() async throws {
+    @Test func `all pages are read, each with the revision of the previous page and the same query`() async throws {
         let fixture = try ClientFixture([
             page(["a", "b"], "r1", more: true), page([], "r2", more: true), page(["c"], "r3", more: false),
         ])
@@ -96,7 +96,7 @@ import Testing
                 })
     }
 
-    @Test func `a page is asked for when it is read`() async throws {
+    @Test func `a page is requested only when it is read`() async throws {
         let fixture = try ClientFixture([page(["a"], "r1", more: true)])
         for try await page in fixture.client.transactionHistoryPages(of: "12") {
             #expect(page.revision == "r1")

@@ -9,7 +9,7 @@ import StoreModel
 import StoreTestSupport
 import Testing
 
-/// A client over a scripted transport, on a clock that jumps over pauses, which have their longest value.
+/// A client over a scripted transport. Pauses have their longest value, and the clock skips them.
 struct ClientFixture {
     let clock = LeapingClock()
     let transport: ScriptedTransport
@@ -49,7 +49,7 @@ struct ClientFixture {
     }
 }
 
-/// A clock that a sleep advances, and that records the pauses.
+/// A clock that records each sleep and advances at once to its deadline.
 final class LeapingClock: WallClock {
     private let state = Locked((now: Date(timeIntervalSince1970: 1_767_225_600), pauses: [TimeInterval]()))
 

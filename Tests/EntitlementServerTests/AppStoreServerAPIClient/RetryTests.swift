@@ -79,13 +79,13 @@ import Testing
     ]
 
     @Test(arguments: 0..<3)
-    func `a call that is not idempotent is retried only if it was certainly not done`(number: Int) async throws {
+    func `a call that is not idempotent is retried only if it was certainly not executed`(number: Int) async throws {
         for doubtful in [.failure(.connectionLost), .failure(.timeout), .answer(status: 503)] + [
             .refusal(.generalInternalRetryable)
         ] as [ScriptedTransport.Step] {
             let fixture = try ClientFixture([doubtful])
             let error = try #require(await apiError { try await Self.once[number](fixture.client) })
-            #expect(error.isRetryable, "the caller may decide otherwise")
+            #expect(error.isRetryable, "The caller may still retry.")
         }
         for sure in [.failure(.connectionFailed), .failure(.hostNotFound), .refusal(.rateLimitExceeded)]
             as [ScriptedTransport.Step]

@@ -85,7 +85,7 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `a listener that returns gets missed events, and then new ones`() async throws {
+    @Test func `a listener that reconnects gets missed events, and then new ones`() async throws {
         let bench = try await ServerBench()
         for id in ["1", "2", "3"] { _ = try await bench.post(bench.purchase(id, product: "p\(id)")) }
         let first = try #require(try await EventListener(bench, after: "0").events(1).first)
@@ -127,7 +127,7 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `a repetition changes nothing and sends nothing`() async throws {
+    @Test func `a repeated request changes nothing and sends no event`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1")
         for _ in 0..<3 { _ = try await bench.post(signed) }
@@ -192,7 +192,7 @@ final class EventListener: Sendable {
         ).response()
         guard case .stream(let stream) = response.body else { throw HTTPError(.bodyFailed, "This is no stream.") }
         let first = String(decoding: try await stream.next() ?? [], as: UTF8.self)
-        // Event 1 is the last deleted one: its reader has missed nothing.
+        // Event 1 is the last deleted one. A listener that has received it has missed nothing.
         #expect(!first.contains("events.expired"))
         stream.cancel()
         for _ in 0..<3 { _ = try await bench.grant("more") }
@@ -221,7 +221,7 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `a stream is not signed`() async throws {
+    @Test func `a stream cannot be signed, so a nonce is refused`() async throws {
         let bench = try await ServerBench { $0.signingKeys = [AnswerSigningKey(try! .generate())] }
         let reply = try await bench.send(.get, "/v1/events?nonce=n", as: .secret)
         #expect(reply.status == 400 && reply.field == "nonce")

@@ -68,7 +68,7 @@ struct FeedSequencerTests {
     }
 
     @Test(arguments: [false, true])
-    func `an event that is erased while it gets its number leaves no gap, and the feed goes on`(isCommitted: Bool)
+    func `an event that is erased while it gets its number leaves no gap, and the feed continues`(isCommitted: Bool)
         async throws
     {
         var configuration = PostgresDatabase.Configuration()

@@ -38,11 +38,12 @@ extension ServerBench {
     }
 }
 
-/// Streams of events end with their authorization.
+/// Event streams end when their authorization ends.
 @Suite struct StreamAuthorizationTests {
     private let revoke = "UPDATE api_key SET revoked_at = 1 WHERE digest = ?1"
 
-    /// Returns the next block of a stream, requested before `change`. A second passes after `change`.
+    /// Requests the next block of a stream, makes `change`, and advances the clock by a second. Returns the block, or
+    /// `nil` at the end of the stream.
     private func next(
         of listener: EventListener, _ bench: ServerBench, after change: () async throws -> Void
     ) async throws -> String? {
@@ -90,8 +91,8 @@ extension ServerBench {
         try await APIKeys(database: bench.database).revoke(id)
         _ = try await bench.grant("pro")
         #expect(try await last == nil)
-        #expect(try await slow.stream.next() == nil, "A stream that reads only now hears nothing either.")
-        #expect(try await own.events(1).count == 1, "Streams of other keys go on.")
+        #expect(try await slow.stream.next() == nil, "A stream that is read only after the revocation ends too.")
+        #expect(try await own.events(1).count == 1, "Streams of other keys continue.")
         await bench.close()
     }
 
@@ -118,7 +119,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `only the endpoint of events answers with a stream`() async throws {
+    @Test func `only the events endpoint answers with a stream`() async throws {
         let bench = try await ServerBench()
         let key = try #require(bench.keys[ServerBench.app]).secretKey
         var streaming: [String] = []

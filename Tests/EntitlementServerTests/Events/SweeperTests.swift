@@ -71,7 +71,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a service that runs follows a clock that jumps`() async throws {
+    @Test func `a running service follows a clock that jumps`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1"))
         try await bench.numberEvents()
@@ -87,7 +87,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a ledger that fails is reported, and tried again`() async throws {
+    @Test func `a failing background job is reported and tried again`() async throws {
         let failures = Locked(0)
         let clock = ManualClock()
         let job = BackgroundJob(name: "c", pause: 5) {

@@ -151,7 +151,7 @@ extension ServerBench {
         #expect(try waiting() == 1)
         _ = try await bench.post(signed("2", for: "ben"), for: "ben")
         #expect(try waiting() == 0)
-        // dora is unknown, so her purchase belongs to its presenter until she comes.
+        // dora is unknown, so her purchase belongs to its presenter until a request about her.
         #expect(try await bench.post(signed("3", for: "dora"), for: "carl").active() == ["pro"])
         #expect(try waiting() == 1)
         #expect(try await bench.get("dora").active() == ["pro"])
@@ -200,7 +200,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `each app and environment has its own`() async throws {
+    @Test func `each app and environment has its own notifications`() async throws {
         let bench = try await ServerBench(environments: [.production, .sandbox])
         let other = try bench.notification("n") { $0.data?.bundleId = ServerBench.otherApp.rawValue }
         let real = try bench.notification("n") { $0.data?.environment = .production }
@@ -242,7 +242,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a body that is no notification is refused by its form`() async throws {
+    @Test func `a malformed or too large body is refused`() async throws {
         let bench = try await ServerBench()
         for body in [HTTPBody.text("{"), .text("{}"), .text(#"{"signedPayload":7}"#)] {
             let reply = try await bench.send(.post, "/v1/notifications/app-store", as: .none, body: body)
@@ -253,7 +253,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a failing write asks for the notification again, and stores nothing`() async throws {
+    @Test func `a failed write stores nothing, and its answer requests the notification again`() async throws {
         let refusing = RefusingWrites()
         let bench = try await ServerBench(wrapping: refusing.wrap)
         let signed = try bench.notification(transaction: bench.period("1"))

@@ -75,7 +75,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `the same receipt again changes nothing, a later one with the same purchases nothing either`()
+    @Test func `a repeated receipt changes nothing, nor does a later one with the same purchases`()
         async throws
     {
         let bench = try await ServerBench()
@@ -139,7 +139,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `an incomplete purchase is rejected by its index, and so is a renewal info after it`()
+    @Test func `an incomplete purchase and a renewal info after it are rejected by their indexes`()
         async throws
     {
         let bench = try await ServerBench()
@@ -211,7 +211,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `purchases without a customer are answered without a claim`() async throws {
+    @Test func `a receipt without a customer is answered, without a claim to its purchases`() async throws {
         let bench = try await ServerBench()
         let validation = try await bench.validate(bench.receipt([bench.receiptPurchase("1")])).validation()
         #expect(validation.customer?.customer == "unclaimed")
@@ -220,7 +220,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `purchases of several customers are answered without their other purchases`() async throws {
+    @Test func `a receipt of several customers is answered without their other purchases`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1"), for: "anna")
         _ = try await bench.post([bench.period("2"), bench.purchase("3")], for: "ben")
@@ -266,7 +266,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `a string that is no receipt in base64 is refused`() async throws {
+    @Test func `a string that is not a receipt in base64 is refused`() async throws {
         let bench = try await ServerBench()
         for receipt in ["", "no base64 !", "AAA"] {
             let reply = try await bench.validate(receipt)
@@ -277,7 +277,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `a repetition is answered with the first answer`() async throws {
+    @Test func `a repeated request gets the first answer`() async throws {
         let bench = try await ServerBench()
         let receipt = try bench.receipt([bench.receiptPurchase()])
         let first = try await bench.validate(receipt, headers: ["Idempotency-Key": "k"])

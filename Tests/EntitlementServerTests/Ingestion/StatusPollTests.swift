@@ -33,18 +33,18 @@ private final class ScriptedStatusTransport: HTTPTransport {
         return HTTPResponse(json: try await answer())
     }
 
-    /// Creates a bench whose server polls this transport about the sandbox.
+    /// Creates a bench whose server polls subscription statuses of the sandbox over this transport.
     func bench(
         _ environments: [StoreEnvironment] = [.sandbox], beside other: ServerBench? = nil,
         wrapping wrap: ((any SQLDatabase) -> any SQLDatabase)? = nil
     ) async throws -> ServerBench {
-        try await .asking(self, environments, beside: other, wrapping: wrap)
+        try await .polling(self, environments, beside: other, wrapping: wrap)
     }
 }
 
 extension ServerBench {
-    /// Creates a bench whose server polls over `network` about the sandbox.
-    fileprivate static func asking(
+    /// Creates a bench whose server polls subscription statuses of the sandbox over `network`.
+    fileprivate static func polling(
         _ network: any HTTPTransport, _ environments: [StoreEnvironment] = [.sandbox], beside other: ServerBench? = nil,
         wrapping wrap: ((any SQLDatabase) -> any SQLDatabase)? = nil
     ) async throws -> ServerBench {
@@ -78,7 +78,7 @@ extension ServerBench {
 
     /// Polls the App Store until no subscription is due.
     fileprivate func pollAll() async throws {
-        // In a shared ledger a read writes nothing, and the sweeper finds the end of a subscription.
+        // In a ledger of several servers a read writes nothing. There the sweeper finds the end of a subscription.
         let sweeper = try #require(service.jobs.first { $0.name == "sweeper" })
         while try await sweeper.step() {}
         try await numberEvents()
@@ -112,10 +112,10 @@ extension ServerBench {
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
         _ = try await bench.validate(receipt)
         bench.clock.advance(by: 31 * 86400)
-        ledger.forget()
+        ledger.reset()
         desk.answer {
-            // A caller polls right after this check, on the same actor.
-            try await until("all of them have looked whether the subscription has ended") {
+            // After this check the caller polls without a suspension, on the same actor.
+            try await until("all callers have checked whether the subscription has ended") {
                 ledger.statements.count { $0.sql.contains("max(signed_at)") } == 8
             }
             return try bench.renewed()
@@ -147,7 +147,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a forged response of the App Store is no fact`() async throws {
+    @Test func `a forged response of the App Store does not become a fact`() async throws {
         let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
@@ -253,7 +253,7 @@ extension ServerBench {
     }
 
     @Test(arguments: FaultyTransport.Fault.allCases)
-    func `whichever poll fails, the next round has both subscriptions`(fault: FaultyTransport.Fault)
+    func `whichever poll fails, the next round updates both subscriptions`(fault: FaultyTransport.Fault)
         async throws
     {
         for call in 1...2 {
@@ -263,7 +263,7 @@ extension ServerBench {
                 return .ready(HTTPResponse(json: answers.withLock { $0[asked] ?? .null }))
             }
             let network = FaultyTransport(InProcessTransport(store), fault, atCall: call)
-            let bench = try await ServerBench.asking(network)
+            let bench = try await ServerBench.polling(network)
             func round() async throws -> Int {
                 var failures = 0
                 while true {
@@ -312,7 +312,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `without a client there are no polls`() async throws {
+    @Test func `a server without a client of the App Store does not poll`() async throws {
         let bench = try await ServerBench()
         #expect(bench.service.statusPoller == nil)
         await bench.close()

@@ -153,7 +153,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an invalid purchase is refused by its field`() async throws {
+    @Test func `an invalid purchase is refused with the name of its field`() async throws {
         let bench = try await bench()
         let wrong: [(String, (inout WebPurchase) -> Void)] = [
             ("transactionID", { $0.transactionID = "1000" }), ("expiresAt", { $0.expiresAt = nil }),

@@ -43,7 +43,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `keys do not take from each other, and apps have limits of their own`() async throws {
+    @Test func `each key has its own bucket, and each app its own limit`() async throws {
         let bench = try await bench()
         for _ in 0..<3 { _ = try await bench.get() }
         #expect(try await bench.send(.get, "/v1/customers/anna", as: .secret).status == 200)
@@ -87,7 +87,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `every request about a customer counts, whichever endpoint it asks`() async throws {
+    @Test func `requests about a customer count at every endpoint`() async throws {
         let bench = try await ServerBench { $0.apps[0].customerRateLimit = RateLimit(perSecond: 0.1, burst: 1) }
         let anna: JSONValue = ["customerId": ["type": "merchant-str", "value": "anna"]]
         #expect(try await bench.post(bench.purchase("1")).status == 200)
@@ -103,15 +103,15 @@ import Testing
 
     @Test func `a receipt validation counts for the receipt`() async throws {
         let bench = try await ServerBench { $0.apps[0].customerRateLimit = RateLimit(perSecond: 0.1, burst: 1) }
-        func judge(_ receipt: String, as key: ServerBench.Key = .public) async throws -> ServerBench.Reply {
+        func validate(_ receipt: String, as key: ServerBench.Key = .public) async throws -> ServerBench.Reply {
             let body: JSONValue = ["receipt": .string(Base64.encode(Array(receipt.utf8)))]
             return try await bench.send(.post, "/v1/receipts/validate", as: key, body: .json(body))
         }
-        #expect(try await judge("one").status == 200)
-        let refused = try await judge("one")
+        #expect(try await validate("one").status == 200)
+        let refused = try await validate("one")
         #expect(refused.status == 429 && refused.field == "receipt")
-        #expect(try await judge("two").status == 200)
-        #expect(try await judge("one", as: .secret).status == 200)
+        #expect(try await validate("two").status == 200)
+        #expect(try await validate("one", as: .secret).status == 200)
         #expect(try await bench.get().status == 200)
         await bench.close()
     }
@@ -141,7 +141,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the store's clock fills no bucket`() async throws {
+    @Test func `the store's virtual time does not refill a bucket`() async throws {
         let bench = try await bench()
         for _ in 0..<2 { _ = try await bench.get() }
         bench.clock.advance(by: 3600)
@@ -149,7 +149,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `what is refused is not done`() async throws {
+    @Test func `a refused request changes nothing`() async throws {
         let bench = try await bench(burst: 1)
         _ = try await bench.get()
         #expect(try await bench.post(bench.purchase("1")).status == 429)
@@ -172,7 +172,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the least rate is admitted and refused as any other`() async throws {
+    @Test func `a limit with the lowest possible rate admits and refuses requests`() async throws {
         let bench = try await bench(perSecond: RateLimit.leastPerSecond, burst: 1)
         #expect(try await bench.get().status == 200)
         let refused = try await bench.get()
@@ -192,7 +192,7 @@ import Testing
     }
 }
 
-/// A clock whose date a test sets, also back.
+/// A clock whose date a test can set forward and back.
 private struct SetClock: WallClock {
     let date: Locked<Date>
 

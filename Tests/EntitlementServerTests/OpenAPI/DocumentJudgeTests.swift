@@ -51,9 +51,9 @@ struct DocumentJudgeTests {
                 "Souk-Customer-Token": .string(token),
             ]
             request["mayRefuse"] = Self.mayRefuse
-            // The key is checked first: another body with it is refused.
+            // The idempotency key is checked before the body, so another body with a used key is refused.
             request["refused"] = ["409", "422"]
-            // One would delete the test's customer, the other has no end.
+            // `deleteCustomer` would erase a customer that other cases need, and `streamEvents` does not end.
             request["without"] = ["deleteCustomer", "streamEvents"]
             request["known"] = [
                 "customer": ["anna", "ben"], "to": ["anna", "ben"], "alias": ["anonymous-1", "anonymous-2"],
@@ -82,7 +82,9 @@ struct DocumentJudgeTests {
             "POST /v1/customers/{customer}/grants", "GET /v1/customers", "POST /v1/promotions",
             "POST /feature-provisioner/get-features", "GET /v1/customers/{customer}/export",
         ]
-        #expect(must.subtracting(accepted) == [], "more than refusals was met")
+        #expect(
+            must.subtracting(accepted) == [], "Each of these endpoints must accept a request, not only refuse requests."
+        )
     }
 
     @Test func `a wrong response and a missing access check are found`() async throws {

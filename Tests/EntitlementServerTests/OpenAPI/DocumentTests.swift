@@ -17,7 +17,7 @@ import Testing
         }
     }
 
-    @Test func `every endpoint is described, once, and nothing else is`() async throws {
+    @Test func `the document describes every endpoint once, and no other`() async throws {
         let bench = try await ServerBench { $0.servesMetrics = true }
         let described = try await endpoints(bench).compactMap { $0.operation["operationId"]?.stringValue }
         #expect(described.count > 25 && Set(described).count == described.count)

@@ -136,7 +136,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the keys are public, the signing one first`() async throws {
+    @Test func `the public keys are listed, the one in use first`() async throws {
         let bench = try await bench()
         let reply = try await bench.send(.get, "/v1/signing-keys", as: .none)
         let answer = try WireJSON.decode(SigningKeysAnswer.self, from: reply.bytes)
@@ -146,7 +146,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a key has the same name wherever it is used, unless it is given one`() throws {
+    @Test func `the default id of a key is derived from the key`() throws {
         #expect(AnswerSigningKey(current).id == AnswerSigningKey(try .init(raw: current.raw)).id)
         #expect(AnswerSigningKey(current).id != AnswerSigningKey(next).id)
         var text = ""
@@ -155,13 +155,13 @@ import Testing
     }
 
     @Test(arguments: ["", "a\"b", "a b", "ä"])
-    func `a key name that cannot be part of a header is refused`(id: String) async throws {
+    func `a key id that cannot be part of a header is refused`(id: String) async throws {
         await #expect(throws: EntitlementServerError(.invalidConfiguration, "")) {
             _ = try await ServerBench { $0.signingKeys = [AnswerSigningKey(current, id: id)] }
         }
     }
 
-    @Test func `two keys of one name are refused`() async throws {
+    @Test func `two keys with the same id are refused`() async throws {
         await #expect(throws: EntitlementServerError(.invalidConfiguration, "")) {
             _ = try await ServerBench {
                 $0.signingKeys = [AnswerSigningKey(current, id: "a"), AnswerSigningKey(next, id: "a")]

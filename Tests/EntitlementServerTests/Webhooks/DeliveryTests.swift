@@ -7,7 +7,7 @@ import Testing
 @testable import EntitlementServer
 
 @Suite(.onBothEngines) struct DeliveryTests {
-    /// Creates a bench with one dead delivery for each customer, in this order.
+    /// Creates a bench with a dead delivery for each customer, in the order of `customers`.
     private func dead(_ customers: [String], _ receiver: WebhookReceiver) async throws -> ServerBench {
         receiver.answers { _, _ in 500 }
         let bench = try await ServerBench.withWebhook(receiver) { $0.webhookBackoff = .none }
@@ -17,7 +17,7 @@ import Testing
         return bench
     }
 
-    @Test func `deliveries are listed newest first, page by page, by state`() async throws {
+    @Test func `deliveries are listed newest first, page by page, and can be filtered by state`() async throws {
         let bench = try await dead(["a", "b", "a"], WebhookReceiver())
         _ = try await bench.grant("more", to: "c")
         try await bench.deliver()
@@ -71,7 +71,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `all dead deliveries are replayed, each customer's in order`() async throws {
+    @Test func `all dead deliveries are replayed, in order for each customer`() async throws {
         let receiver = WebhookReceiver()
         let bench = try await dead(["a", "b", "a", "a"], receiver)
         let reply = try await bench.send(.post, "/v1/webhook-deliveries/replay", as: .secret)
@@ -97,7 +97,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a replay that is repeated with one key takes effect once`() async throws {
+    @Test func `a replay that is repeated with the same key takes effect once`() async throws {
         let receiver = WebhookReceiver()
         let bench = try await dead(["a"], receiver)
         for _ in 0..<2 {

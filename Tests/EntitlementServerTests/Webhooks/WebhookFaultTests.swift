@@ -5,12 +5,12 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Webhooks over a network on which one call fails, each in turn.
+/// Webhooks over a network on which one call fails. The tests try each call in turn.
 @Suite struct WebhookFaultTests {
     private static let customers = ["anna", "ben", "carl"]
 
-    /// Without TLS the server cannot distinguish a receiver from an impostor that answers 200, so that fault is left
-    /// out.
+    /// One fault is omitted: an impostor that answers 200. Without TLS the server cannot distinguish it from the
+    /// receiver.
     @Test(arguments: [FaultyTransport.Fault.unreachable, .answerLost, .serverError, .garbage])
     func `whichever call fails, every event arrives in order, and twice only if its response was lost`(
         fault: FaultyTransport.Fault

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `a signature with the secret is accepted, and equals openssl's`() {
+    @Test func `a signature with the secret is accepted, and equals that of openssl`() {
         let header = WebhookSignature.header(for: body, at: now, secrets: [secret])
         // printf '1763650000.{"type":"customer.updated"}' | openssl dgst -sha256 -hmac 0123456789abcdef0123456789abcdef
         #expect(header == "t=1763650000,v1=45717a556ecf24b15ce510b158bcc8390291d938e0c77a7573b26cbeced2309d")
@@ -28,7 +28,7 @@ import Testing
         #expect(failure("v1=00, later=7 ,\(header)") == nil)
     }
 
-    @Test func `while a secret is replaced, either side may be first`() {
+    @Test func `while a secret is replaced, either side may switch first`() {
         let both = WebhookSignature.header(for: body, at: now, secrets: [secret, old])
         #expect(failure(both, secrets: [old]) == nil)
         #expect(failure(both, secrets: [secret]) == nil)
@@ -37,7 +37,7 @@ import Testing
         #expect(failure(former, secrets: [secret]) == .signatureMismatch)
     }
 
-    @Test func `another body, another time and a cut signature are rejected`() {
+    @Test func `a signature of another body or time, and a shortened one, are rejected`() {
         let header = WebhookSignature.header(for: body, at: now, secrets: [secret])
         #expect(failure(header, of: body + [0x20]) == .signatureMismatch)
         #expect(failure(header.replacingOccurrences(of: "t=1763650000", with: "t=1763650001")) == .signatureMismatch)
@@ -58,7 +58,7 @@ import Testing
         "t=99999999999999999999,v1=00", "t=1" + String(repeating: ",v1=00", count: 9),
         "t=1,v1=00" + String(repeating: ",", count: 40) + "x",
     ])
-    func `a header of another form is refused as such`(header: String) {
+    func `a malformed header is rejected as malformed`(header: String) {
         #expect(failure(header) == .malformed)
     }
 

@@ -8,7 +8,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// A receiver of webhooks: records the requests, and answers as a test scripts.
+/// A receiver of webhooks that records the requests, and answers as a test scripts.
 final class WebhookReceiver: HTTPTransport {
     struct Received: Sendable {
         let request: HTTPRequest
@@ -97,7 +97,7 @@ extension ServerBench {
 }
 
 @Suite struct WebhookTests {
-    @Test func `an event is posted, signed, once`() async throws {
+    @Test func `an event is signed, and posted once`() async throws {
         let receiver = WebhookReceiver()
         let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.post(bench.purchase("1"))
@@ -150,7 +150,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `while a secret is replaced both sign`() async throws {
+    @Test func `while a secret is replaced, requests have the signatures of both`() async throws {
         let receiver = WebhookReceiver()
         let secrets = try ["the first of two secrets", "the other of two secrets"].map { try WebhookSecret($0) }
         let bench = try await ServerBench.withWebhook(receiver) { $0.webhooks[0].secrets = secrets }
@@ -259,7 +259,7 @@ extension ServerBench {
         await second.close()
     }
 
-    @Test func `a crash in the middle of an attempt repeats it`() async throws {
+    @Test func `an attempt that a crash interrupted is repeated`() async throws {
         let folder = try ServerBench.Folder()
         let receiver = WebhookReceiver { _, _ in try await untilCancelled() }
         let first = try await ServerBench.withWebhook(receiver, folder: folder)
@@ -421,8 +421,8 @@ extension ServerBench {
         let running = Task { try await bench.service.run() }
         await bench.realClock.waiters(atLeast: 4)
         _ = try await bench.grant(to: "anna")
-        try await until("both hang") { receiver.all.count >= 2 }
-        // More than run at once, written while anna's hangs.
+        try await until("both deliveries hang") { receiver.all.count >= 2 }
+        // These are more events than the server delivers at once. anna's delivery still hangs.
         for number in 0..<40 { _ = try await bench.grant(to: "c\(number)") }
         try await until("all others are delivered") { heard().count == 40 }
         let stream = try await EventListener(bench, after: "0")
@@ -445,7 +445,7 @@ extension ServerBench {
         for number in 0..<40 { _ = try await bench.grant(to: "slow\(number)") }
         _ = try await bench.grant(to: "quick")
         try await until("the quick one has the event") {
-            // After another second, all hanging attempts make room.
+            // A second later the server attempts other deliveries, although these still hang.
             bench.realClock.advance(by: 1)
             return receiver.all.contains { $0.customer == "quick" }
         }

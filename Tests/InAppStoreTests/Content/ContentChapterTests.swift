@@ -8,7 +8,7 @@ import Testing
 /// The examples of Documentation/Content.md, run against the simulator's content server.
 @Suite(.timeLimit(.minutes(2)))
 struct ContentChapterTests {
-    @Test func `a store fetches over HTTP what was bought, and nothing else`() async throws {
+    @Test func `a store fetches only the content of bought products over HTTP`() async throws {
         try await ContentScene.run { scene in
             let test = StoreTestContext(Fixture.customer(purchases: [Fixture.purchase("film")]))
             let list = ProductList(
@@ -27,7 +27,7 @@ struct ContentChapterTests {
         }
     }
 
-    @Test func `a fetcher of one's own may leave the work to the store's`() async throws {
+    @Test func `a custom fetcher can use the store's fetcher`() async throws {
         try await ContentScene.run { scene in
             let fetcher = CollectionFetcher(remote: scene.fetcher()) { _ in scene.url }
             let library = scene.library([fetcher])

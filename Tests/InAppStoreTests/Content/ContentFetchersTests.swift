@@ -29,7 +29,7 @@ struct ContentFetchersTests {
                 ], "fetchersParameters/1/type"
             ),
         ] as [(JSONObject, String)])
-    func `parameters that lack what a fetcher needs are refused by the name of the member`(
+    func `parameters without a required member are refused with its name`(
         parameters: JSONObject, member: String
     ) async throws {
         try await ContentScene.run { scene in
@@ -40,7 +40,7 @@ struct ContentFetchersTests {
             }
             #expect(error?.code == .invalidContentFetcherParameters)
             #expect(error?.reason.hasPrefix("\(member): ") == true, "\(error as Any)")
-            #expect(!FileManager.default.fileExists(atPath: scene.kept), "nothing was begun")
+            #expect(!FileManager.default.fileExists(atPath: scene.kept), "A refused fetch must not create a file.")
             await library.close()
         }
     }
@@ -72,12 +72,12 @@ struct ContentFetchersTests {
             let reported = try await library.fetch("film", parameters: parameters).all()
             #expect(ContentScene.isFilm(reported.last?.location))
             let original = ContentScene.files(scene.folder + "/served")["film.zip"]
-            #expect(original == ContentScene.archive, "the original stays where it is")
+            #expect(original == ContentScene.archive, "The original file must not change.")
             await library.close()
         }
     }
 
-    @Test func `on-demand resources are taken when their checksum is the product's`() async throws {
+    @Test func `on-demand resources are accepted if they have the product's checksum`() async throws {
         try await ContentScene.run { scene in
             let folder = scene.folder + "/resources"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -97,12 +97,13 @@ struct ContentFetchersTests {
             #expect(ContentScene.files(reported.last?.location).keys.sorted() == ["film.checksum"])
             #expect(resources.asked.all.allSatisfy { $0 == ["film", "sound"] })
             #expect(
-                resources.released.all == [["film", "sound"], ["film", "sound"]], "there was none to release before")
+                resources.released.all == [["film", "sound"], ["film", "sound"]],
+                "The first attempt has no resources to release.")
             await library.close()
         }
     }
 
-    @Test func `on-demand resources are kept until they are copied, behind a fallback too`() async throws {
+    @Test func `on-demand resources are released after they are copied, also in a fallback`() async throws {
         try await ContentScene.run { scene in
             let folder = scene.folder + "/resources"
             try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -127,7 +128,7 @@ struct ContentFetchersTests {
             await #expect(throws: PurchaseError(.contentExtractionFailed, "")) {
                 try await library.fetch("film", parameters: onDemand.objectValue ?? [:]).all()
             }
-            #expect(resources.released.all == [["film"], ["film"]], "also when they are not accepted")
+            #expect(resources.released.all == [["film"], ["film"]], "Refused resources must be released too.")
             await library.close()
         }
     }
@@ -143,12 +144,12 @@ struct ContentFetchersTests {
         #expect((elsewhere as? PurchaseError)?.code == .contentFetchFailed)
     }
 
-    @Test func `on-demand resources that somebody gave up are no failure`() {
+    @Test func `a cancelled request for on-demand resources is a cancellation`() {
         let cancelled = NSError(domain: NSCocoaErrorDomain, code: CocoaError.userCancelled.rawValue)
         #expect(PurchaseError.ofBundleResources(cancelled) is CancellationError)
     }
 
-    @Test func `the files of a product are in a folder of its name or at the top of the app`() throws {
+    @Test func `the files of a product are in a folder with its name or in the root of the app`() throws {
         let top = FileManager.default.temporaryDirectory.resolvingSymlinksInPath()
             .appendingPathComponent("souk-bundle-\(UUID().uuidString).bundle").path
         defer { try? FileManager.default.removeItem(atPath: top) }

@@ -10,13 +10,13 @@ import ZipExtraction
 /// The state that a killed process leaves for the next one. `CrashLoop` kills a real process.
 @Suite(.timeLimit(.minutes(2)))
 struct ContentKillTests {
-    @Test func `a process killed at any step leaves the old content or the new, and the next one finishes`()
+    @Test func `a process killed at any step leaves the old or the new content, and the next process finishes`()
         async throws
     {
         try await ContentScene.run { scene in
             let old = try scene.makeFolder(["a": "1"])
             let images = CallLog<String>()
-            // The state that a kill at this moment would leave.
+            // Copies the state that a kill at this moment would leave.
             let takeImage: @Sendable () -> Void = {
                 let image = "\(scene.folder)/image-\(images.all.count)"
                 try? FileManager.default.copyItem(atPath: scene.kept, toPath: image)
@@ -35,9 +35,9 @@ struct ContentKillTests {
             for image in images.all {
                 let next = ContentLibrary(
                     folder: image, fetchers: [scene.fetcher(), LocalContentFetcher()], extractor: ZipExtractor())
-                let place = try #require(next.location(of: "film"), "content is missing in \(image)")
+                let place = try #require(next.location(of: "film"), "The content is missing in \(image).")
                 let isOld = ContentScene.files(place) == ["a": [49]]
-                #expect(isOld || ContentScene.isFilm(place), "half of it in \(image)")
+                #expect(isOld || ContentScene.isFilm(place), "The content in \(image) is incomplete.")
                 wereOld.append(isOld)
                 let reported = try await next.fetch("film", parameters: scene.parameters()).all()
                 #expect(ContentScene.isFilm(reported.last?.location))

@@ -11,7 +11,7 @@ import ZipExtraction
 
 @Suite(.timeLimit(.minutes(2)))
 struct ContentLibraryTests {
-    /// Waits for the gate after it has reported some bytes.
+    /// A fetcher that reports some bytes and then waits for a gate.
     private struct HeldFetcher: ContentFetcher {
         let types: Set<String> = ["Held"]
         let gate: Gate
@@ -44,7 +44,7 @@ struct ContentLibraryTests {
 
     // MARK: - Concurrent callers
 
-    @Test func `many callers share one fetch, and all hear its progress`() async throws {
+    @Test func `concurrent callers share one fetch, and all receive its progress`() async throws {
         try await ContentScene.run { scene in
             let (library, fetcher) = try held(scene)
             let early = library.fetch("film", parameters: ["type": "Held"])
@@ -57,13 +57,15 @@ struct ContentLibraryTests {
                 #expect(reported.last?.location == library.location(of: "film"))
             }
             #expect(fetcher.begun.all == [true])
-            #expect(try await library.fetch("film", parameters: ["type": "Held"]).all().count == 1, "there already")
+            #expect(
+                try await library.fetch("film", parameters: ["type": "Held"]).all().count == 1,
+                "Existing content must not be fetched.")
             #expect(fetcher.begun.all == [true])
             await library.close()
         }
     }
 
-    @Test func `a caller that leaves does not stop the fetch, and the last one does`() async throws {
+    @Test func `the fetch ends only when its last caller is cancelled`() async throws {
         try await ContentScene.run { scene in
             let (library, fetcher) = try held(scene)
             let streams = (0..<2).map { _ in library.fetch("film", parameters: ["type": "Held"]) }
@@ -71,7 +73,7 @@ struct ContentLibraryTests {
             await fetcher.begun.wait { !$0.isEmpty }
             listeners[0].cancel()
             _ = await listeners[0].result
-            #expect(fetcher.begun.all == [true], "the other still listens")
+            #expect(fetcher.begun.all == [true], "The fetch must continue for the other caller.")
             listeners[1].cancel()
             await fetcher.begun.wait { $0 == [true, false] }
             fetcher.gate.open()
@@ -81,7 +83,7 @@ struct ContentLibraryTests {
         }
     }
 
-    @Test func `the last to leave a download keeps the part`() async throws {
+    @Test func `a download that its last caller leaves is resumed later`() async throws {
         try await ContentScene.run { scene in
             let silence = Gate()
             scene.next({ request, content in
@@ -108,7 +110,7 @@ struct ContentLibraryTests {
         }
     }
 
-    @Test func `closing ends waiting callers, and nothing begins afterwards`() async throws {
+    @Test func `closing cancels waiting callers, and no fetch begins afterwards`() async throws {
         try await ContentScene.run { scene in
             let (library, fetcher) = try held(scene)
             let stream = library.fetch("film", parameters: ["type": "Held"])
@@ -124,7 +126,7 @@ struct ContentLibraryTests {
 
     // MARK: - Stored content
 
-    @Test func `what is on the device is known in the next run, told when it changes, and removed whole`() async throws
+    @Test func `stored content is known in the next run, reported after changes, and deleted completely`() async throws
     {
         try await ContentScene.run { scene in
             let library = scene.library()
@@ -148,11 +150,11 @@ struct ContentLibraryTests {
             await next.close()
             #expect(scene.library().downloaded.count == 2)
             let inside = try FileManager.default.contentsOfDirectory(atPath: scene.kept)
-            #expect(inside.count == 2, "nothing stands outside the folder, and nothing is left in it")
+            #expect(inside.count == 2, "The folder must contain only the two remaining products.")
         }
     }
 
-    @Test func `new parameters fetch anew, and the old content stays until then`() async throws {
+    @Test func `new parameters cause a new fetch, and the old content stays until its end`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library()
             let (one, two) = (try scene.makeFolder(["a": "1"]), try scene.makeFolder(["a": "2"], named: "two"))
@@ -167,7 +169,7 @@ struct ContentLibraryTests {
         }
     }
 
-    @Test func `content that somebody else removed is fetched again`() async throws {
+    @Test func `content that was removed from the disk is fetched again`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library()
             let source = try scene.makeFolder(["a": "1"])
@@ -181,7 +183,7 @@ struct ContentLibraryTests {
         }
     }
 
-    @Test func `deleting ends a fetch under way and removes what it received`() async throws {
+    @Test func `a deletion cancels a running fetch and removes its files`() async throws {
         try await ContentScene.run { scene in
             let (library, fetcher) = try held(scene)
             let stream = library.fetch("film", parameters: ["type": "Held"])
@@ -222,12 +224,13 @@ struct ContentLibraryTests {
             _ = try await next.fetch("film", parameters: scene.parameters()).all()
             #expect(ContentScene.isFilm(next.location(of: "film")))
             let again = scene.requests.all.count > asked
-            #expect(again == (reported == .contentExtractionFailed), "only what cannot be unpacked is fetched twice")
+            #expect(
+                again == (reported == .contentExtractionFailed), "Only an invalid archive must be downloaded again.")
             await next.close()
         }
     }
 
-    @Test func `an archive that leads out of its folder is refused, and what was there stays`() async throws {
+    @Test func `an archive with a path outside its folder is refused, and the old content stays`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library()
             _ = try await library.fetch("film", parameters: ContentScene.local(try scene.makeFolder(["a": "1"]))).all()
@@ -241,7 +244,7 @@ struct ContentLibraryTests {
         }
     }
 
-    @Test func `a folder with anything but files and folders is refused`() async throws {
+    @Test func `a folder with a symbolic link is refused`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library()
             let source = try scene.makeFolder(["a": "1"])
@@ -255,7 +258,7 @@ struct ContentLibraryTests {
         }
     }
 
-    @Test func `a place that cannot be a folder is reported, and nothing is downloaded`() async throws {
+    @Test func `a library path that is a file is reported, and nothing is downloaded`() async throws {
         try await ContentScene.run { scene in
             try Data("in the way".utf8).write(to: URL(fileURLWithPath: scene.kept))
             let library = scene.library()
@@ -268,7 +271,7 @@ struct ContentLibraryTests {
         }
     }
 
-    @Test func `archives that nothing could unpack are not downloaded, and other ways to the content are tried`()
+    @Test func `without an extractor archives are not downloaded, and other fetchers are tried`()
         async throws
     {
         try await ContentScene.run { scene in
@@ -290,7 +293,7 @@ struct ContentLibraryTests {
         }
     }
 
-    @Test func `an archive that another fetcher brought waits for the day it can be unpacked`() async throws {
+    @Test func `an archive from another fetcher is kept until it can be unpacked`() async throws {
         try await ContentScene.run { scene in
             let fetchers: [any ContentFetcher] = [WatchedFetcher(fetcher: scene.fetcher(), step: {})]
             let library = scene.library(fetchers, extractor: nil)

@@ -11,7 +11,7 @@ import ZipExtraction
 
 @testable import InAppStore
 
-/// The simulator's content behind a real socket with injected failures, and a device's folder.
+/// The simulator's content server on a real socket, with injected failures, and the folder of a device.
 final class ContentScene: Sendable {
     /// Replaces the response to one request.
     typealias Fault = @Sendable (HTTPRequest, any HTTPHandler) async -> HTTPResponse
@@ -50,14 +50,14 @@ final class ContentScene: Sendable {
         try Data(bytes).write(to: URL(fileURLWithPath: folder + "/served/film.zip"), options: .atomic)
     }
 
-    /// Answers the next requests with these, in order.
+    /// Applies these faults to the next requests, in order.
     func next(_ faults: Fault...) { self.faults.withLock { $0 += faults } }
 
     func parameters(_ more: JSONObject = [:]) -> JSONObject {
         ["type": "BZRRemoteContentFetcher", "URL": .string(url)].merging(more) { $1 }
     }
 
-    /// Pauses take no time, and the idle timeout never ends.
+    /// Returns a fetcher whose pauses take no time, and whose idle timeout never expires.
     func fetcher(
         piece: Int = 64 << 10, attempts: Int = 4, transport: (any HTTPTransport)? = nil,
         change: (inout RemoteContentFetcher.Configuration) -> Void = { _ in }
@@ -73,14 +73,14 @@ final class ContentScene: Sendable {
         return RemoteContentFetcher(transport: transport ?? Self.streaming(), configuration: configuration)
     }
 
-    /// Passes on the received bytes, even if the body is incomplete.
+    /// Returns a transport that delivers the received bytes even if the body is incomplete.
     private static func streaming() -> any HTTPTransport {
         var configuration = CurlTransport.Configuration()
         configuration.maximumBufferedBytes = 0
         return CurlTransport(configuration: configuration)
     }
 
-    /// Returns a library, as the app's next run would create it.
+    /// Returns a new library on the same folder, as in the app's next run.
     func library(
         _ fetchers: [any ContentFetcher]? = nil, extractor: (any ArchiveExtractor)? = ZipExtractor()
     ) -> ContentLibrary {
@@ -105,7 +105,7 @@ final class ContentScene: Sendable {
             .merging(more) { $1 }
     }
 
-    /// Returns the files of a folder, by their path in it.
+    /// Returns the content of the files in a folder, by path.
     static func files(_ folder: String?) -> [String: [UInt8]] {
         guard let folder, let names = FileManager.default.enumerator(atPath: folder) else { return [:] }
         var files: [String: [UInt8]] = [:]

@@ -6,7 +6,7 @@ import ZipExtraction
 
 @testable import InAppStore
 
-/// Disks that are really full or read-only. If none can be mounted, `CrashLoop devices` covers other failing disks.
+/// Real disks that are full or read-only. If none can be mounted, `CrashLoop devices` covers other failing disks.
 @Suite(.enabled(if: TinyDisk.isAvailable, "mounting a small disk takes root"), .timeLimit(.minutes(2)))
 struct FullDiskTests {
     private func onDisk(of bytes: Int, _ body: (ContentScene, TinyDisk, ContentLibrary) async throws -> Void)
@@ -37,7 +37,7 @@ struct FullDiskTests {
         #expect(kept == ["a": [49]], sourceLocation: sourceLocation)
     }
 
-    @Test func `a disk that is full while it downloads or unpacks says so, and goes on when there is room`()
+    @Test func `a disk that fills up during a download or extraction is reported, and the fetch continues later`()
         async throws
     {
         try await onDisk(of: 200 << 10) { scene, disk, library in
@@ -45,19 +45,21 @@ struct FullDiskTests {
             try disk.resize(to: 450 << 10)
             await expect(.diskFull, scene, library)
             let asked = scene.requests.all
-            #expect(asked.contains { $0["Range"].map { !$0.hasPrefix("bytes=0-") } ?? false }, "it went on")
+            #expect(
+                asked.contains { $0["Range"].map { !$0.hasPrefix("bytes=0-") } ?? false },
+                "The download must be resumed.")
             try disk.resize(to: 2 << 20)
             _ = try await library.fetch("film", parameters: scene.parameters()).all()
             #expect(ContentScene.isFilm(library.location(of: "film")))
-            #expect(scene.requests.all.count == asked.count, "the archive was there already")
+            #expect(scene.requests.all.count == asked.count, "The archive must not be downloaded again.")
         }
     }
 
-    @Test func `a disk that may only be read says so, and what is on it can be used`() async throws {
+    @Test func `a read-only disk is reported, and its content can be used`() async throws {
         try await onDisk(of: 2 << 20) { scene, disk, library in
             try disk.makeReadOnly()
             await expect(.notPermitted, scene, library)
-            #expect(scene.requests.all.isEmpty, "nothing is downloaded for nothing")
+            #expect(scene.requests.all.isEmpty, "Nothing must be downloaded to a read-only disk.")
         }
     }
 }

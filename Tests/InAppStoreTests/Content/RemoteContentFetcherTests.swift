@@ -8,12 +8,12 @@ import Testing
 
 @testable import InAppStore
 
-/// Against the simulator's own content server, over a real socket.
+/// Downloads from the simulator's content server over a real socket.
 @Suite(.timeLimit(.minutes(2)))
 struct RemoteContentFetcherTests {
     private static let size = ContentScene.archive.count
 
-    @Test func `an archive is downloaded in pieces, with progress in bytes, and is put in place`() async throws {
+    @Test func `an archive is downloaded in pieces, with progress in bytes, and unpacked`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library()
             let reported = try await library.fetch("film", parameters: scene.parameters()).all()
@@ -22,7 +22,7 @@ struct RemoteContentFetcherTests {
             #expect(reported.last?.received == Int64(Self.size) && reported.last?.isComplete == true)
             #expect(
                 reported.last?.location == library.location(of: "film") && ContentScene.isFilm(reported.last?.location))
-            #expect(scene.requests.all.count == 5, "300 000 bytes are five pieces of 64 KiB")
+            #expect(scene.requests.all.count == 5, "300,000 bytes are five pieces of 64 KiB.")
             #expect(scene.requests.all[0]["If-Range"] == nil)
             #expect(scene.requests.all.dropFirst().allSatisfy { $0["If-Range"]?.hasPrefix("\"") == true })
             await library.close()
@@ -30,7 +30,7 @@ struct RemoteContentFetcherTests {
     }
 
     @Test(arguments: [0, 1, 1000, 65_535, 65_536, 200_000, 300_000])
-    func `a connection that breaks is resumed where it broke`(byte: Int) async throws {
+    func `a broken download is resumed at its last byte`(byte: Int) async throws {
         try await ContentScene.run { scene in
             scene.next(ContentScene.cut(after: byte))
             let library = scene.library([scene.fetcher(piece: 1 << 20)])
@@ -42,7 +42,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `received bytes are kept for the next launch, which continues with If-Range`() async throws {
+    @Test func `received bytes are used in the next run if the version is the same`() async throws {
         try await ContentScene.run { scene in
             let refused = scene.library([scene.fetcher(piece: 1 << 20, attempts: 1)])
             scene.next(ContentScene.cut(after: 123_456))
@@ -59,7 +59,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `a new version midway is fetched from its beginning`() async throws {
+    @Test func `a version that changes during a download is fetched from its first byte`() async throws {
         try await ContentScene.run { scene in
             let second = storedZip(["read.me": Array("version 2".utf8)])
             scene.next(
@@ -75,8 +75,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `the download starts again if the server sends a part of another version despite If-Range`() async throws
-    {
+    @Test func `parts of another version restart the download`() async throws {
         try await ContentScene.run { scene in
             scene.next(
                 ContentScene.cut(after: 100_000),
@@ -89,7 +88,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `if the server ignores ranges, a broken download starts again from the beginning`() async throws {
+    @Test func `without ranges on the server each attempt requests the whole file`() async throws {
         try await ContentScene.run { scene in
             scene.next(ContentScene.cut(after: 70_000, ignoringRange: true), ContentScene.ignoringRange)
             let library = scene.library()
@@ -113,7 +112,7 @@ struct RemoteContentFetcherTests {
             },
             ContentScene.status(416, ["Content-Range": "bytes */300000"]), ContentScene.status(416),
         ] as [ContentScene.Fault])
-    func `a server whose ranges cannot be used is asked for everything`(fault: @escaping ContentScene.Fault)
+    func `if the server's ranges are invalid the whole file is requested`(fault: @escaping ContentScene.Fault)
         async throws
     {
         try await ContentScene.run { scene in
@@ -127,7 +126,7 @@ struct RemoteContentFetcherTests {
     }
 
     @Test(arguments: [408, 429, 500, 502, 503, 504])
-    func `a server that is busy is asked again, after the pause it asks for`(status: Int) async throws {
+    func `a request to a busy server is repeated after its Retry-After`(status: Int) async throws {
         try await ContentScene.run { scene in
             let pauses = CallLog<Duration>()
             let fetcher = scene.fetcher { configuration in
@@ -162,7 +161,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `a connection that brings nothing is given up after some attempts`() async throws {
+    @Test func `a download without new bytes fails after some attempts`() async throws {
         try await ContentScene.run { scene in
             for _ in 0..<4 { scene.next(ContentScene.cut(after: 0)) }
             let library = scene.library()
@@ -174,7 +173,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `a server that falls silent is left, and asked again`() async throws {
+    @Test func `a request without further bytes times out and is repeated`() async throws {
         try await ContentScene.run { scene in
             let (silence, idleTimeout, isLeft) = (Gate(), Gate(), Locked(false))
             scene.next({ request, content in
@@ -204,7 +203,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `an archive with another size or digest than expected is refused, and nothing is kept`() async throws {
+    @Test func `an archive with another size or digest is refused`() async throws {
         try await ContentScene.run { scene in
             let digest = Hex.encode(SHA256.hash(ContentScene.archive))
             let library = scene.library()
@@ -224,7 +223,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `content above the maximum size is refused before it is written`() async throws {
+    @Test func `a file over the size limit is refused before it is written`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library([scene.fetcher { $0.maximumBytes = 100_000 }])
             await #expect(throws: PurchaseError(.contentMismatch, "")) {
@@ -242,7 +241,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `a response without a length is complete when its body ends`() async throws {
+    @Test func `a response without a length ends with its last byte`() async throws {
         try await ContentScene.run { scene in
             scene.next(
                 ContentScene.changed({ $0.headers["Range"] = nil }) { answer in
@@ -256,7 +255,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `a transport that collects answers brings content in pieces too`() async throws {
+    @Test func `a transport that collects responses downloads content in pieces too`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library([scene.fetcher(transport: URLSessionTransport())])
             let reported = try await library.fetch("film", parameters: scene.parameters()).all()

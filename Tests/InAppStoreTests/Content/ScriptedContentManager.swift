@@ -24,7 +24,7 @@ final class ScriptedContentManager: ContentManager {
         reported.send(there)
     }
 
-    /// The script of a fetch. By default it ends at once with ten bytes.
+    /// Sets the script of a fetch. By default a fetch ends at once with ten bytes.
     func whenFetching(_ fetch: @escaping Fetch) { fetching.withLock { $0 = fetch } }
 
     var downloaded: Set<ProductID> { there.withLock { $0 } }

@@ -9,7 +9,7 @@ import Testing
 
 @testable import InAppStore
 
-/// A real hub with a screen and the store's plugin, over a real purchase client and store.
+/// A real hub with a screen and the store's plugin, and a real purchase client and store.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreHubPluginTests {
     private let test = StoreTestContext()
@@ -47,7 +47,7 @@ struct StoreHubPluginTests {
             try sender.publisher(forEvent: event, payload: nil, subscriber: self)
         }
 
-        /// Sends a command with a new id, and returns the event that answers it.
+        /// Sends a command with a new id, and returns the payload of the event that answers it.
         func call(_ command: String, _ payload: JSONObject? = nil, answeredBy event: Message) async throws -> JSONObject
         {
             let id = MessageID.unique()
@@ -64,7 +64,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    /// A web shop that sells a product which is not in the store's list.
+    /// A web shop that sells a product outside the store's list.
     private final class WebShop: PurchasePlugin {
         let name = "web"
 
@@ -107,14 +107,14 @@ struct StoreHubPluginTests {
         await store.close()
     }
 
-    @Test func `the policy is the one in the file`() throws {
+    @Test func `the plugin's policy equals the policy file`() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../../Sources/InAppStore/Hub/store.policy.json")
         let policy = try JSONDecoder().decode(Policy.self, from: Data(contentsOf: file))
         #expect(policy == StoreHubPlugin.policy)
     }
 
-    @Test func `it cannot be made without a store, and says how`() throws {
+    @Test func `a plugin without a store is refused, and the finding names the initializer`() throws {
         let hub = Hub()
         hub.register(StoreHubPlugin.self)
         let report = hub.start()
@@ -125,7 +125,7 @@ struct StoreHubPluginTests {
     // MARK: - Buying
 
     @Test func `a purchase is answered with its transaction`() async throws {
-        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         try await run { screen, _ in
             let result = try await screen.buy("pack")
             let id = try #require(test.connection.payments.first).id
@@ -138,7 +138,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `more than one of a consumable is bought in one payment`() async throws {
+    @Test func `several units of a consumable are bought in one payment`() async throws {
         try await run { screen, _ in
             let result = try await screen.buy("coins", quantity: 3)
             #expect(result["outcome"] == "purchased")
@@ -150,7 +150,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `what the list does not have is offered to the other plugins`() async throws {
+    @Test func `a product outside the list is bought from the other plugins`() async throws {
         try await run { screen, _ in
             #expect(try await screen.buy("book")["outcome"] == "purchased")
             let nobodys = try await screen.buy("unheard.of")
@@ -159,7 +159,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `every way a purchase can end has its outcome`() async throws {
+    @Test func `each result of a purchase has its outcome`() async throws {
         try await run { screen, _ in
             let ends: [(StoreUpdate.State, JSONValue, JSONValue)] = [
                 (.deferred, "deferred", "purchaseDeferred"),
@@ -185,7 +185,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `an offer is bought with the signature of a plugin that can sign it`() async throws {
+    @Test func `an offer is bought with the signature of another plugin`() async throws {
         try await run { screen, _ in
             for offer in ["half", "unsigned"] {
                 let result = try await screen.call(
@@ -199,7 +199,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `two purchases at once are answered by their own commands`() async throws {
+    @Test func `concurrent purchases are answered with the ids of their commands`() async throws {
         let both = Gate()
         test.connection.whenPaying { payment, store in
             if store.payments.count == 2 { both.open() }
@@ -218,7 +218,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `a bad payload is refused to the sender, and nothing is bought`() async throws {
+    @Test func `an invalid payload is an error for the sender, and nothing is bought`() async throws {
         try await run { screen, _ in
             let bad: [(JSONObject?, PluginError.Code)] = [
                 (nil, .missingField), ([:], .missingField), (["productID": 7], .invalidField),
@@ -261,7 +261,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `a code is redeemed on command, with the reason where it is not`() async throws {
+    @Test func `an offer code is redeemed on command, and a refusal has its reason`() async throws {
         try await run { screen, _ in
             let redeemed = try await screen.call(
                 "store.redeemOfferCode", ["code": "SPRING"], answeredBy: "store.offerCodeRedeemed")
@@ -276,7 +276,8 @@ struct StoreHubPluginTests {
     @Test func `messages are sent unchanged, and answered on command`() async throws {
         try await run { screen, _ in
             var messages = try screen.events("store.messages").values().makeAsyncIterator()
-            #expect(try await messages.next()?.result.get() == ["messages": []], "the current value first")
+            #expect(
+                try await messages.next()?.result.get() == ["messages": []], "The first value must be the current one.")
             test.connection.set(messages: [
                 StoreMessage(id: "1", reason: .billingIssue, productID: "pro.monthly"),
                 StoreMessage(id: "2", reason: .generic),
@@ -304,7 +305,7 @@ struct StoreHubPluginTests {
 
     // MARK: - Other commands
 
-    @Test func `restoring says what came back, that there was nothing, and what went wrong`() async throws {
+    @Test func `a restore reports the restored products, or that there are none`() async throws {
         try await run { screen, _ in
             let nothing = try await screen.call("store.restore", answeredBy: "store.restoreResult")
             #expect(nothing == ["restored": [], "nothingToRestore": true])
@@ -314,20 +315,19 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `acquiring everything takes a subscription`() async throws {
+    @Test func `acquiring all products requires a subscription`() async throws {
         try await run { screen, store in
             await #expect(throws: PurchaseError(.acquireAllRequestedForNonSubscriber, "")) {
                 try await screen.call("store.acquireAll", answeredBy: "store.acquired")
             }
-            test.say(Fixture.customer(subscriptions: [Fixture.subscription("basic.monthly")]))
+            test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription("basic.monthly")]))
             try await store.validateReceipt()
             let acquired = try await screen.call("store.acquireAll", answeredBy: "store.acquired")
             #expect(acquired == ["productIDs": ["film.noir"]])
         }
     }
 
-    @Test func `a product without content is there at once, and content of what is not listed is refused`() async throws
-    {
+    @Test func `a product without content is complete at once, and an unlisted product is refused`() async throws {
         try await run { screen, _ in
             let progress = try await screen.call(
                 "store.fetchContent", ["productID": "pack"], answeredBy: "store.contentProgress")
@@ -339,9 +339,9 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `content is fetched over HTTP on command, and told byte by byte to the end`() async throws {
+    @Test func `content is fetched over HTTP on command, and its progress is reported to the end`() async throws {
         try await ContentScene.run { scene in
-            test.say(Fixture.customer(purchases: [Fixture.purchase("film")]))
+            test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("film")]))
             func change(_ configuration: inout StoreConfiguration) {
                 configuration.productList = ProductList(
                     ["film", "other"].map {
@@ -385,7 +385,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `content is removed on command, and of what is not listed nothing is`() async throws {
+    @Test func `content is deleted on command, and an unlisted product is refused`() async throws {
         try await run { screen, _ in
             let removed = try await screen.call(
                 "store.deleteContent", ["productID": "pack"], answeredBy: "store.contentDeleted")
@@ -398,7 +398,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `a validation on command says when the server spoke last, and what went wrong`() async throws {
+    @Test func `a validation on command reports the time of the last answer, and the error`() async throws {
         try await run { screen, _ in
             let done = try await screen.call("store.validate", answeredBy: "store.validated")
             #expect(done == ["validatedAt": "2026-01-01T00:00:00Z"])
@@ -414,7 +414,7 @@ struct StoreHubPluginTests {
     @Test func `the status is the store's snapshot`() async throws {
         try await run { screen, store in
             let purchases = [Fixture.purchase("pack")]
-            test.say(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: purchases))
+            test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: purchases))
             try await store.validateReceipt()
             try await store.purchaseProduct("film.noir")
             let status = try screen.ask("store.status")
@@ -431,7 +431,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `products are reported with their prices, and shown`() async throws {
+    @Test func `products are returned with their prices, and are in the view`() async throws {
         try await run { screen, store in
             var products: [JSONValue] = []
             try await until("the products are known") {
@@ -448,7 +448,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `products that could not be had at the start are asked for again`() async throws {
+    @Test func `a failed request for products is repeated`() async throws {
         test.connection.before { call in
             // The storefront may be known from the connection's updates.
             switch call {
@@ -475,13 +475,16 @@ struct StoreHubPluginTests {
         ]
         try await run { screen, store in
             var changes = try screen.events("store.featuresChanged").values().makeAsyncIterator()
-            #expect(try await changes.next()?.result.get() == ["features": []], "the current value first")
-            test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+            #expect(
+                try await changes.next()?.result.get() == ["features": []], "The first value must be the current one.")
+            test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
             _ = try await screen.buy("pro.monthly")
             #expect(try await changes.next()?.result.get() == ["features": active])
             #expect(try screen.ask("store.features") == ["features": active])
             var late = try screen.events("store.featuresChanged").values().makeAsyncIterator()
-            #expect(try await late.next()?.result.get() == ["features": active], "the current value for latecomers")
+            #expect(
+                try await late.next()?.result.get() == ["features": active],
+                "A later subscriber must get the current value.")
 
             await test.clock.waiters(atLeast: 2)
             test.clock.advance(to: end)

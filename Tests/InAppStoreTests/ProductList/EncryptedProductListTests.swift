@@ -8,8 +8,8 @@ import Testing
 struct EncryptedProductListTests {
     private static let json = Array(#"[{"identifier": "a", "productType": "consumable"}]"#.utf8)
 
-    /// A test cipher that authenticates every byte and encrypts none: the key, twelve bytes of nonce, the text, and
-    /// sixteen bytes of checksums.
+    /// A test cipher that authenticates every byte and encrypts none. Its output is twelve bytes of nonce, the text,
+    /// and sixteen bytes of checksums.
     private struct Seal: ProductListDecryptor {
         struct Refused: Error {}
         let key: UInt8
@@ -47,12 +47,12 @@ struct EncryptedProductListTests {
         }
     }
 
-    @Test func `an encrypted list is the list that was encrypted`() throws {
+    @Test func `an encrypted list is decrypted to the original`() throws {
         let list = try ProductList(parsing: try file(), file: "list.souk", decryptor: seal)
         #expect(list.products.map(\.id) == ["a"])
     }
 
-    @Test func `the header names the format, its version and how much follows`() throws {
+    @Test func `the header has the format, its version and the length of the rest`() throws {
         let file = try file()
         #expect(EncryptedProductList.recognizes(file))
         #expect(!EncryptedProductList.recognizes(Self.json))
@@ -61,24 +61,24 @@ struct EncryptedProductListTests {
         #expect(file.count == 16 + Self.json.count + 28)
     }
 
-    @Test func `with another key nothing is read`() throws {
+    @Test func `a list is refused with another key`() throws {
         let error = refusal(try file(), Seal(key: 8))
         #expect(error?.code == .productListDecryptionFailed)
         #expect(error?.underlying is Seal.Refused)
         #expect(error?.reason.contains("list.souk") == true)
     }
 
-    @Test func `without a key an encrypted list says that it needs one`() throws {
+    @Test func `without a key the error of an encrypted list names the missing key`() throws {
         #expect(refusal(try file(), nil)?.code == .productListKeyMissing)
     }
 
-    @Test func `with a key a list that is not encrypted is refused`() throws {
+    @Test func `with a key a list without encryption is refused`() throws {
         let error = refusal(Self.json, seal)
         #expect(error?.code == .productListMalformed)
         #expect(error?.reason.contains("not encrypted") == true)
     }
 
-    @Test func `a file that was cut anywhere, or added to, is refused`() throws {
+    @Test func `a file that is truncated anywhere, or extended, is refused`() throws {
         let file = try file()
         for count in file.indices {
             let code = refusal(Array(file.prefix(count)), seal)?.code
@@ -87,7 +87,7 @@ struct EncryptedProductListTests {
         #expect(refusal(file + [0], seal)?.code == .productListMalformed)
     }
 
-    @Test func `a file of which any bit was changed is refused`() throws {
+    @Test func `a file with any changed bit is refused`() throws {
         let file = try file()
         for bit in 0..<8 * file.count {
             var changed = file
@@ -96,19 +96,19 @@ struct EncryptedProductListTests {
         }
     }
 
-    @Test func `a file of a later version says so`() throws {
+    @Test func `the error of a later version names the version`() throws {
         var file = try file()
         file[11] = 2
         #expect(refusal(file, seal)?.reason.contains("version 2") == true)
     }
 
-    @Test func `what was encrypted is checked as any list is`() throws {
+    @Test func `a decrypted list is checked like any other`() throws {
         let error = refusal(try file(Array("[{}]".utf8)), seal)
         #expect(error?.code == .productListMalformed)
         #expect(error?.reason.contains("list.souk at /0/identifier") == true)
     }
 
-    @Test func `the linter looks into an encrypted list, and says why it cannot`() throws {
+    @Test func `the linter decrypts a list, or reports the reason why it cannot`() throws {
         let text = #"[{"identifier": "a", "productType": "consumable", "color": 1}]"#
         let file = try file(Array(text.utf8))
         func pointers(_ decryptor: (any ProductListDecryptor)?) -> [String] {
@@ -117,7 +117,9 @@ struct EncryptedProductListTests {
         #expect(pointers(seal).count == 1 && pointers(seal)[0].hasPrefix("list.souk at /0/color: "))
         #expect(pointers(nil)[0].contains("list.souk: the product list is encrypted"))
         #expect(pointers(Seal(key: 1))[0].contains("list.souk: the product list was encrypted with another key"))
-        #expect(ProductList.lint(Self.json, file: "list.json", decryptor: seal).list != nil, "a plain one among others")
+        #expect(
+            ProductList.lint(Self.json, file: "list.json", decryptor: seal).list != nil,
+            "The linter must accept a list without encryption too.")
     }
 
     @Test func `a file on disk is decrypted`() throws {

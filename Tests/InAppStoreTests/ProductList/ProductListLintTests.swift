@@ -105,7 +105,7 @@ struct ProductListLintTests {
             "/0/contentFetcherParameters/URL", "has no host"
         ),
     ])
-    func `what is doubtful is a warning`(members: String, type: String, pointer: String, reason: String) throws {
+    func `a probable mistake is a warning`(members: String, type: String, pointer: String, reason: String) throws {
         let findings = try lint("[\(entry("a", type, members))]")
         #expect(findings.map(\.severity) == [.warning], "\(findings)")
         #expect(findings.map(\.pointer) == [pointer])
@@ -123,7 +123,7 @@ struct ProductListLintTests {
         #expect(try lint(content(parameters)) == [])
     }
 
-    @Test func `a fetcher of the app's own is named to the linter, and its parameters are its own business`() throws {
+    @Test func `the linter accepts a declared fetcher of the app with any parameters`() throws {
         let text = content(#"{"type": "Carrier", "URL": 7}"#)
         #expect(try lint(text).map(\.pointer) == ["/0/contentFetcherParameters/type"])
         #expect(try lint(text, ProductListRules(ownFetchers: ["Carrier"])) == [])
@@ -142,10 +142,10 @@ struct ProductListLintTests {
                 "/0/isSubscribersOnly"
             ])
         let acquired = entry("film.noir", "nonConsumable", #""isSubscribersOnly": true, "preAcquired": true"#)
-        #expect(try lint("[\(acquired)]") == [], "who has it from the start needs no subscription")
+        #expect(try lint("[\(acquired)]") == [], "A pre-acquired product needs no subscription.")
     }
 
-    @Test func `identifiers that break the pattern are named, discounts among them`() throws {
+    @Test func `identifiers that do not match the pattern are reported, also those of discounts`() throws {
         let rules = try ProductListRules(identifiers: #"com\.example\.[a-z.]+"#)
         let text = """
             [\(entry("com.example.a", "consumable", #""discountedProducts": ["com.example.b", "com.example.B"]"#)),
@@ -162,7 +162,9 @@ struct ProductListLintTests {
         ("pro.monthly", "pro.half", true), ("Pro.Monthly", "Pro.Half.Yearly", false),
         ("pro_weekly", "pro-half-daily", false),
     ])
-    func `a discount whose name says another period is doubtful`(full: String, discount: String, isFine: Bool) throws {
+    func `a discount whose identifier names another period is a warning`(full: String, discount: String, isFine: Bool)
+        throws
+    {
         let text = "[\(entry(full, "renewableSubscription", "\"discountedProducts\": [\"\(discount)\"]"))]"
         let findings = try lint(text)
         #expect(findings.map(\.pointer) == (isFine ? [] : ["/0/discountedProducts/0"]))

@@ -4,7 +4,7 @@ import Testing
 
 @testable import InAppStore
 
-/// The rules of the first product list format, one by one.
+/// The rules of the first product list format. Each test name is a rule.
 struct ProductListSeedTests {
     static let example = """
         [
@@ -35,7 +35,7 @@ struct ProductListSeedTests {
 
     private func products(_ text: String = example) throws -> [ListedProduct] { try list(text).products }
 
-    @Test func `the example lints with one warning, its URL has no host`() throws {
+    @Test func `the example has one warning: its URL has no host`() throws {
         let (list, findings) = ProductList.lint(Array(Self.example.utf8), file: "list.json")
         #expect(list?.products.count == 5)
         #expect(findings.map(\.severity) == [.warning])
@@ -115,8 +115,10 @@ struct ProductListSeedTests {
             ).allowed
         }
         #expect(allowed(acquired: [structure], monthly) == [structure.rawValue])
-        #expect(allowed(acquired: [structure], list.products[4].id) == [structure.rawValue], "at a discount too")
-        #expect(allowed(acquired: [], monthly) == [], "buying a subscription acquires nothing by itself")
+        #expect(
+            allowed(acquired: [structure], list.products[4].id) == [structure.rawValue],
+            "A discounted subscription must enable it too.")
+        #expect(allowed(acquired: [], monthly) == [], "A subscription alone must not acquire a product.")
         #expect(allowed(acquired: [structure], nil) == [])
     }
 }

@@ -103,7 +103,7 @@ struct ProductListTests {
             """, "/1/identifier", "already in the list, at /0/discountedProducts/0"
         ),
     ])
-    func `a fault is named with its file, its place and its reason`(text: String, pointer: String, reason: String) {
+    func `a fault is reported with its file, its place and its reason`(text: String, pointer: String, reason: String) {
         let (list, findings) = lint(text)
         #expect(list == nil)
         let errors = findings.filter { $0.severity == .error }
@@ -117,19 +117,19 @@ struct ProductListTests {
         (#"[{"identifier": "a", "productType": "nonConsumable", "isSubscriberOnly/": true}]"#, "/0/isSubscriberOnly~1"),
         (#"[{"identifier": "a", "productType": "nonConsumable", "enablesProducts": ["b"]}]"#, "/0/enablesProducts"),
     ])
-    func `what is doubtful is a warning, and the list is used`(text: String, pointer: String) {
+    func `a probable mistake is a warning, and the list is used`(text: String, pointer: String) {
         let (list, findings) = lint(text)
         #expect(list?.products.count == 1)
         #expect(findings.map(\.severity) == [.warning])
         #expect(findings.map(\.pointer) == [pointer])
     }
 
-    @Test func `every fault is found, not the first one only`() {
+    @Test func `all faults are reported, not only the first`() {
         let (_, findings) = lint(#"[{"identifier": 1}, {"identifier": "a"}, {"identifier": "b", "productType": "x"}]"#)
         #expect(findings.map(\.pointer) == ["/0/identifier", "/0/productType", "/1/productType", "/2/productType"])
     }
 
-    @Test func `a file that is missing or malformed is one sentence with its path`() throws {
+    @Test func `the error of a missing or malformed file is one sentence with its path`() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("list-\(UUID().uuidString).json").path
         #expect {
             try ProductList(contentsOf: path)
@@ -145,11 +145,11 @@ struct ProductListTests {
         }
     }
 
-    @Test func `a product that is no subscription enables nothing`() {
+    @Test func `a product that is not a subscription enables nothing`() {
         #expect(!ListedProduct(id: "a", productType: .nonConsumable).enables("b"))
         #expect(ListedProduct(id: "a", productType: .nonRenewingSubscription).enables("b"))
         let partial = ListedProduct(id: "a", productType: .renewableSubscription, enablesProducts: ["", "z"])
-        #expect(partial.enables("b"), "an empty prefix is everybody's")
+        #expect(partial.enables("b"), "An empty prefix must match every product.")
         #expect(!ListedProduct(id: "a", productType: .renewableSubscription, enablesProducts: []).enables("b"))
     }
 }

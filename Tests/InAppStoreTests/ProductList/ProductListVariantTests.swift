@@ -4,7 +4,7 @@ import Testing
 
 @testable import InAppStore
 
-/// Variants and discounts: products that count as another.
+/// Variants and discounts: products that count as another product.
 struct ProductListVariantTests {
     private let list = ProductList(
         ListedProduct(
@@ -12,7 +12,7 @@ struct ProductListVariantTests {
             variants: ["TierA", "TierB"]
         ).withDiscountsAndVariants + [ListedProduct(id: "film", productType: .nonConsumable, isSubscribersOnly: true)])
 
-    @Test func `a product is followed by its discounts, and then by the variants of them all`() throws {
+    @Test func `a product is followed by its discounts, and then by all variants`() throws {
         let text = """
             [{"identifier": "pro", "productType": "renewableSubscription", "enablesProducts": ["film"],
               "discountedProducts": ["half"], "variants": ["TierA", "TierB"]},
@@ -27,7 +27,7 @@ struct ProductListVariantTests {
             ])
     }
 
-    @Test func `a variant is its product under another identifier`() throws {
+    @Test func `a variant has the properties of its product, under another identifier`() throws {
         let variant = try #require(list["half.Variant.TierB"])
         #expect(variant.productType == .renewableSubscription)
         #expect(variant.enablesProducts == ["film"])
@@ -41,7 +41,8 @@ struct ProductListVariantTests {
         ("pro.Variant.Old", "pro"), ("half.Variant.Old", "pro"), ("gone.Variant.Old", "gone"), ("gone", "gone"),
         (".Variant.Old", ".Variant.Old"),
     ])
-    func `a variant counts as its product and a discount as the one at full price`(id: ProductID, base: ProductID) {
+    func `a variant counts as its product, and a discount as the product at full price`(id: ProductID, base: ProductID)
+    {
         #expect(list.base(of: id) == base)
     }
 
@@ -50,23 +51,24 @@ struct ProductListVariantTests {
             #expect(list.isEnabled("film", by: subscription.id))
             #expect(list.productsEnabled(by: subscription.id) == ["film"])
         }
-        #expect(list.isEnabled("film", by: "pro.Variant.Old"), "a variant that is not listed any more")
-        #expect(!list.isEnabled("pro", by: "pro"), "a subscription is never enabled")
+        #expect(
+            list.isEnabled("film", by: "pro.Variant.Old"), "A variant that is no longer listed counts as its product.")
+        #expect(!list.isEnabled("pro", by: "pro"), "A subscription cannot be enabled.")
         #expect(!list.isEnabled("gone", by: "pro"))
-        #expect(!list.isEnabled("film", by: "film"), "only a subscription enables")
-        #expect(list.isEnabled("film", by: "unknown"), "one that is not listed enables everything")
+        #expect(!list.isEnabled("film", by: "film"), "Only a subscription enables products.")
+        #expect(list.isEnabled("film", by: "unknown"), "An unlisted subscription enables everything.")
     }
 
-    @Test func `a selector sells a variant only where the list has it`() {
+    @Test func `a selector selects a variant only if the list has it`() {
         let tiers = VariantSelector.tiers(byCountry: ["POL": "TierB", "IND": "TierC"])
         func sold(_ id: ProductID, in country: String?) -> ProductID {
             tiers.variant(of: id, in: list, country: country)
         }
         #expect(sold("pro", in: "POL") == "pro.Variant.TierB")
         #expect(sold("half", in: "pol") == "half.Variant.TierB")
-        #expect(sold("pro", in: "IND") == "pro", "no such variant")
+        #expect(sold("pro", in: "IND") == "pro", "The list has no such variant.")
         #expect(sold("pro", in: "USA") == "pro")
-        #expect(sold("pro", in: nil) == "pro", "while the storefront is not known")
+        #expect(sold("pro", in: nil) == "pro", "The storefront is unknown.")
         #expect(sold("film", in: "POL") == "film")
         #expect(sold("gone", in: "POL") == "gone")
         #expect(VariantSelector.base.variant(of: "pro", in: list, country: "POL") == "pro")
@@ -79,8 +81,7 @@ struct ProductListVariantTests {
             (#"{"POL": ""}"#, "at /POL: a tier"),
             (#"{"POL": 2}"#, "at /POL: a tier"),
         ] as [(String, String?)])
-    func `tiers by country are read from a file, and what is wrong there is named`(text: String, fault: String?) throws
-    {
+    func `tiers by country are read from a file, and faults are reported`(text: String, fault: String?) throws {
         let path = FileManager.default.temporaryDirectory.path + "/tiers-\(UUID().uuidString).json"
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
         defer { try? FileManager.default.removeItem(atPath: path) }
@@ -97,7 +98,7 @@ struct ProductListVariantTests {
         }
     }
 
-    @Test func `a file of tiers that is missing is said`() {
+    @Test func `a missing file of tiers is an error`() {
         #expect(throws: PurchaseError(.productListUnreadable, "")) {
             try VariantSelector(countryTiersAt: "/nowhere/t.json")
         }

@@ -4,8 +4,8 @@ import Testing
 
 @testable import InAppStore
 
-/// The formula of the allowed products, with P the list, B what was bought, A what was acquired through a subscription
-/// and E what the active subscription enables.
+/// The formula of the allowed products. P is the list, B the bought products, A the products that were acquired with a
+/// subscription, and E those that the active subscription enables.
 struct ProductSetsTests {
     private static let list = ProductList([
         ListedProduct(id: "all", productType: .renewableSubscription),
@@ -31,59 +31,63 @@ struct ProductSetsTests {
     }
 
     @Test(arguments: [
-        Case(sentence: "who has nothing is allowed nothing", allowed: []),
-        Case(sentence: "what was bought is allowed", bought: ["lens"], allowed: ["lens"]),
+        Case(sentence: "without purchases nothing is allowed", allowed: []),
+        Case(sentence: "a bought product is allowed", bought: ["lens"], allowed: ["lens"]),
         Case(
-            sentence: "what was bought is allowed though nobody lists it", bought: ["old"], allowed: ["old"]),
+            sentence: "an unlisted bought product is allowed", bought: ["old"], allowed: ["old"]),
         Case(
-            sentence: "what was acquired is allowed to a subscriber", acquired: ["film.noir", "lens"], active: "all",
+            sentence: "acquired products are allowed to a subscriber", acquired: ["film.noir", "lens"], active: "all",
             allowed: ["film.noir", "lens"]),
-        Case(sentence: "what was not acquired is not allowed", acquired: ["lens"], active: "all", allowed: ["lens"]),
         Case(
-            sentence: "after the subscription only what was bought is allowed", bought: ["pack"], acquired: ["lens"],
+            sentence: "an enabled product that was not acquired is not allowed", acquired: ["lens"], active: "all",
+            allowed: ["lens"]),
+        Case(
+            sentence: "after the subscription only bought products are allowed", bought: ["pack"], acquired: ["lens"],
             allowed: ["pack"]),
         Case(
-            sentence: "a partial subscription allows what begins with its prefixes",
+            sentence: "a partial subscription allows acquired products with its prefixes",
             acquired: ["film.noir", "film.sepia", "lens"], active: "film.only", allowed: ["film.noir", "film.sepia"]),
         Case(
             sentence: "a subscription that enables nothing allows nothing", bought: ["pack"], acquired: ["film.noir"],
             active: "nothing", allowed: ["pack"]),
         Case(
-            sentence: "the empty prefix begins everything", acquired: ["film.noir", "lens"], active: "everything",
+            sentence: "the empty prefix enables everything", acquired: ["film.noir", "lens"], active: "everything",
             allowed: ["film.noir", "lens"]),
         Case(
-            sentence: "a subscription that is not listed allows everything acquired", acquired: ["film.noir", "lens"],
+            sentence: "an unlisted subscription allows every acquired product", acquired: ["film.noir", "lens"],
             active: "unknown", allowed: ["film.noir", "lens"]),
         Case(
-            sentence: "a product that is no subscription enables nothing", acquired: ["film.noir"], active: "lens",
+            sentence: "a product that is not a subscription enables nothing", acquired: ["film.noir"], active: "lens",
             allowed: []),
         Case(
             sentence: "subscriptions themselves are not enabled", acquired: ["film.only", "lens"], active: "all",
             allowed: ["lens"]),
         Case(
-            sentence: "what was acquired and is not listed any more is not allowed", acquired: ["old"], active: "all",
+            sentence: "an acquired product that is no longer listed is not allowed", acquired: ["old"], active: "all",
             allowed: []),
         Case(
-            sentence: "without a list a subscriber keeps everything acquired and bought", list: nil, bought: ["pack"],
+            sentence: "without a list a subscriber is allowed all acquired and bought products", list: nil,
+            bought: ["pack"],
             acquired: ["lens", "old"], active: "unknown", allowed: ["pack", "lens", "old"]),
         Case(
-            sentence: "without a list others keep what they bought", list: nil, bought: ["pack"], acquired: ["lens"],
+            sentence: "without a list and a subscription bought products are allowed", list: nil, bought: ["pack"],
+            acquired: ["lens"],
             allowed: ["pack"]),
         Case(
-            sentence: "with an empty list what was bought is allowed", list: ProductList([]), bought: ["pack"],
+            sentence: "with an empty list bought products are allowed", list: ProductList([]), bought: ["pack"],
             acquired: ["lens"], active: "all", allowed: ["pack"]),
         Case(
             sentence: "discounts and variants count as their product", bought: ["pack.half"],
             acquired: ["pack.Variant.A"], active: "all", allowed: ["pack"]),
     ])
-    func `the formula`(_ known: Case) {
+    func `the allowed products follow the formula`(_ known: Case) {
         let sets = ProductSets(
             list: known.list, purchased: known.bought, acquiredViaSubscription: known.acquired,
             subscription: known.active)
         #expect(sets.allowed == known.allowed)
     }
 
-    @Test func `what was bought and what was acquired are told apart, and together whether allowed or not`() {
+    @Test func `bought and acquired products are separate sets, independent of the allowed ones`() {
         let sets = ProductSets(
             list: Self.list, purchased: ["pack.half", "lens"], acquiredViaSubscription: ["film.noir", "lens", "old"],
             subscription: nil)
@@ -93,7 +97,7 @@ struct ProductSetsTests {
         #expect(sets.allowed == ["pack", "lens"])
     }
 
-    @Test func `what is acquired from the start is allowed from the start`() {
+    @Test func `a pre-acquired product is allowed without a purchase`() {
         let list = ProductList([
             ListedProduct(id: "grain", productType: .nonConsumable, isSubscribersOnly: true, preAcquired: true)
         ])
@@ -102,7 +106,7 @@ struct ProductSetsTests {
         #expect(sets.acquired == [])
     }
 
-    @Test func `what comes with a subscription by itself is acquired, and allowed to subscribers only`() {
+    @Test func `a product that a subscription includes is acquired, and allowed only to subscribers`() {
         let list = ProductList([
             ListedProduct(id: "film.only", productType: .renewableSubscription, enablesProducts: ["film."]),
             ListedProduct(id: "film.noir", productType: .nonConsumable, preAcquiredViaSubscription: true),
@@ -116,7 +120,7 @@ struct ProductSetsTests {
         #expect(sets("film.only").allowed == ["film.noir"])
     }
 
-    @Test func `content is there when it was downloaded, or when there is none`() {
+    @Test func `a product is downloaded if its content was downloaded, or if it has none`() {
         let list = ProductList([
             ListedProduct(id: "lens", productType: .nonConsumable),
             ListedProduct(id: "film", productType: .nonConsumable, contentFetcherParameters: ["type": "t"]),
@@ -133,7 +137,7 @@ struct ProductSetsTests {
     }
 
     @Test(arguments: 0..<50)
-    func `whatever the prefixes, the same is enabled as by trying each`(seed: Int) {
+    func `random prefixes enable the same products as a comparison with each prefix`(seed: Int) {
         var random = SeededNumbers(state: UInt64(seed))
         func word() -> String {
             String((0..<Int.random(in: 0...4, using: &random)).map { _ in "ab.é".randomElement(using: &random)! })

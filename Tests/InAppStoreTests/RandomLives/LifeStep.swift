@@ -21,8 +21,8 @@ enum LifeStep: Hashable, Sendable {
     case mend
     case crash
     case logOutAndIn
-    /// Sets the device's clock this much ahead or behind, or right again. It is never set right in part, because that
-    /// looks like time that passed.
+    /// Sets the device's clock ahead or behind by this time, or right again. It is never corrected in part, because the
+    /// store could not distinguish that from passing time.
     case setClock(ahead: Int)
 
     static func life(of length: Int, _ chance: inout SeededNumbers) -> [LifeStep] {

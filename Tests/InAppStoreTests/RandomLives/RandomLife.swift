@@ -71,7 +71,8 @@ final class RandomLife {
             ? reference.subscription.contains(true) : store.snapshot.subscriptionInfo?.isExpired == false
     }
 
-    /// Lets the server receive all events of the store, and the device the server's answer, if the network is up.
+    /// Waits until the server has all events of the store. If the network is up, also waits until the device has the
+    /// server's answer.
     private func settle() async throws {
         try await world.settle(deviceIsOnline: network.isUp(.store) && network.isUp(.server))
         guard network.isUp(.server) else { return }
@@ -81,7 +82,7 @@ final class RandomLife {
 
     // MARK: - Steps
 
-    /// Returns the difference between the store and the model.
+    /// Performs a step. Returns the difference between the store and the model, if any.
     private func perform(_ step: LifeStep) async throws -> String? {
         switch step {
         case .buy(let product): return await buy(product)

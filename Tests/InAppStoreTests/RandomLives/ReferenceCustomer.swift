@@ -18,10 +18,10 @@ struct ReferenceCustomer {
     private var renews = false
     private(set) var reported = Ownership()
     private(set) var acquired: Set<ProductID> = []
-    /// When the device last learned the state. Its time cannot be earlier.
+    /// The instant of the device's last reported state. The device's time cannot be earlier.
     private var reportedAt: Date
     private var isClockBehind = false
-    /// How far the device's clock was ahead since the server last sent the time.
+    /// By how much the device's clock was ahead when the server last sent the time.
     private var lead: TimeInterval = 0
     /// Whether the app ended without storing the time, and its clock is now behind.
     private var hasLostTime = false
@@ -85,7 +85,7 @@ struct ReferenceCustomer {
 
     mutating func crash() { if isClockBehind { hasLostTime = true } }
 
-    /// Another customer was logged in meanwhile.
+    /// Forgets the reported state, because another customer was logged in meanwhile.
     mutating func forget() { (reported, acquired) = (Ownership(), []) }
 
     mutating func acquire(_ products: Set<ProductID>) { acquired.formUnion(products) }

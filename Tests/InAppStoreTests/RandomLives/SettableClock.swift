@@ -2,7 +2,7 @@ import BaseTestSupport
 import Foundation
 import Primitives
 
-/// A device's clock, which runs with the time, and which a test can set.
+/// A device's clock that follows `time`, with an offset that a test can set.
 final class SettableClock: WallClock {
     private struct Setting {
         var offset: TimeInterval = 0
@@ -17,7 +17,7 @@ final class SettableClock: WallClock {
 
     func now() -> Date { time.now() + setting.withLock { $0.offset } }
 
-    /// Sets the clock ahead by this much from now on.
+    /// Sets the clock ahead of `time` by this interval.
     func set(ahead offset: TimeInterval) {
         let former = setting.withLock { setting in
             defer { setting = Setting(offset: offset) }

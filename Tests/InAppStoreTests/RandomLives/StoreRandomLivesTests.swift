@@ -2,10 +2,10 @@ import BaseTestSupport
 import Foundation
 import Testing
 
-/// Random lives of a customer, run by a real store and by a reference model.
+/// Random histories of a customer, in a real store and in a reference model.
 ///
 /// `SOUK_STORE_LIVES` is the number of lives, `SOUK_LIFE_STEPS` the length of each, and `SOUK_LIFE_SEED` the first
-/// seed. A failing life is reduced to the steps that are needed.
+/// seed. A failing life is reduced to the steps that cause the failure.
 @Suite(.timeLimit(.minutes(10)))
 struct StoreRandomLivesTests {
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
@@ -16,7 +16,7 @@ struct StoreRandomLivesTests {
     }
 
     @Test(arguments: seeds)
-    func `the store allows what a naive customer may use, through random lives`(seed: Int) async throws {
+    func `the store allows the products of the reference model, in random histories`(seed: Int) async throws {
         var chance = SeededNumbers(state: UInt64(seed))
         let steps = LifeStep.life(of: Self.number("SOUK_LIFE_STEPS") ?? 40, &chance)
         guard let (shortest, last) = await LifeDifference.first(in: steps, live: RandomLife.live) else { return }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import InAppStore
 
-/// The examples of Documentation/InAppStore.md, run.
+/// Runs the examples of Documentation/InAppStore.md.
 @Suite(.timeLimit(.minutes(2)))
 struct ChapterTests {
     private actor Screen {
@@ -17,7 +17,7 @@ struct ChapterTests {
         func confirms(_ product: Product) -> Bool { product.price > 0 }
     }
 
-    @Test func `buying, and following what is allowed`() async throws {
+    @Test func `buying a product, and following the allowed products`() async throws {
         try await RealWorld.run { world in
             let screen = Screen()
             let configuration = world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage())
@@ -38,7 +38,9 @@ struct ChapterTests {
             }
 
             #expect(store.allowedProducts == ["film.noir", "film.warm"])
-            try await until("the screen shows what is allowed") { await screen.shown.last == store.allowedProducts }
+            try await until("the screen shows the allowed products") {
+                await screen.shown.last == store.allowedProducts
+            }
             await store.close()
             await following.value
         }
@@ -70,7 +72,7 @@ struct ChapterTests {
             }
             let store = try Store(configuration: configuration)
             try await world.simulator.promote(.init(productID: "pack"), for: "ada")
-            try await until("the purchase is put off") { !store.postponedPurchases.isEmpty }
+            try await until("the purchase is postponed") { !store.postponedPurchases.isEmpty }
             for promoted in store.postponedPurchases {
                 try await store.continuePurchase(promoted.productID.rawValue)
             }
@@ -79,7 +81,7 @@ struct ChapterTests {
         }
     }
 
-    @Test func `the purchase client offers what was put off`() async throws {
+    @Test func `the purchase client offers a postponed purchase`() async throws {
         try await RealWorld.run { world in
             let screen = Screen()
             var configuration = world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage())
@@ -131,7 +133,7 @@ struct ChapterTests {
         }
     }
 
-    @Test func `content with a progress`() async throws {
+    @Test func `fetching content with progress`() async throws {
         try await RealWorld.run { world in
             var configuration = world.configuration(network: DeviceNetwork(), storage: MemorySecureStorage())
             configuration.contentManager = ScriptedContentManager()

@@ -5,7 +5,7 @@ import Testing
 
 @testable import InAppStore
 
-/// The code of the guide "Coming from SwiftyStoreKit or RevenueCat", run.
+/// Runs the code of the guide "Coming from SwiftyStoreKit or RevenueCat".
 @Suite(.timeLimit(.minutes(2)))
 struct ComingFromTests {
     private actor Screen {
@@ -17,7 +17,7 @@ struct ComingFromTests {
         var hasMoved = false
     }
 
-    @Test func `buying, asking and listening`() async throws {
+    @Test func `buying a product, checking access and observing transactions`() async throws {
         try await RealWorld.run { world in
             let screen = Screen()
             let store = try Store(
@@ -34,24 +34,24 @@ struct ComingFromTests {
             } catch let error as PurchaseError where error.code == .operationCancelled {
                 // What `paymentCancelled` and `userCancelled` were.
             } catch let error as PurchaseError where [.purchaseDeferred, .acknowledgementPending].contains(error.code) {
-                // Somebody has to approve it, or your server has to be reached. Both waits end by themselves, in this run or a later one:
+                // Somebody has to approve it, or your server has to be reached. Both end by themselves, in this run or a later one:
                 // `completedTransactions` and `snapshots` tell you.
             }
 
             let isPro = store.snapshot.features.contains { $0.name == "pro" && $0.isActive }
             let hasNoir = store.allowedProducts.contains("film.noir")
-            #expect(hasNoir && !isPro, "without a feature map a feature has the id of its product")
+            #expect(hasNoir && !isPro, "Without a feature map a feature has the name of its product.")
             #expect(store.snapshot.features.contains { $0.name == "pro.weekly" && $0.isActive })
 
             try await world.simulator.buy(.init(productID: "pack"), for: "ada")
-            try await until("the purchase is noted") { await !screen.notes.isEmpty }
+            try await until("the screen has the purchase") { await !screen.notes.isEmpty }
             #expect(await screen.notes == ["pack"])
             await store.close()
             await listening.value
         }
     }
 
-    @Test func `a customer who bought with another library has it all after the first start`() async throws {
+    @Test func `a customer who bought with another library has all purchases after the first launch`() async throws {
         try await RealWorld.run { world in
             // Another library has finished the purchase, and this server does not know it.
             let bought = try await world.simulator.buy(.init(productID: "pack"), for: "ada")

@@ -5,8 +5,8 @@ import Primitives
 import StoreModel
 import StoreTestSupport
 
-/// The network of one device. A test can cut it, to the store or to the server; running requests then fail. After a
-/// crash of the app it stays cut.
+/// The network of one device. A test can cut it to the store, to the server or to both; running requests then fail.
+/// After a crash of the app it stays cut.
 final class DeviceNetwork: Sendable {
     enum End: Sendable { case store, server }
 
@@ -39,7 +39,7 @@ final class DeviceNetwork: Sendable {
         }
     }
 
-    /// Crashes the app now, or with the request after `requests` more.
+    /// Crashes the app now, or at the request that follows the next `requests` ones.
     func die(after requests: Int? = nil) {
         if let requests { return state.withLock { $0.fuse = requests } }
         let broken = state.withLock { state in
@@ -71,7 +71,7 @@ final class DeviceNetwork: Sendable {
         }
     }
 
-    /// Returns a gate that opens when the network is cut. Throws if it is cut already.
+    /// Counts a request, and returns a gate that opens when the network is cut. Throws if it is cut already.
     private func pass(_ end: End) throws -> Gate {
         let (gate, dies) = state.withLock { state -> (Gate?, Bool) in
             guard !state.isDead, !state.down.contains(end) else { return (nil, false) }

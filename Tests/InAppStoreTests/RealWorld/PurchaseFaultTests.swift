@@ -7,8 +7,8 @@ import Testing
 
 @testable import InAppStore
 
-/// A purchase with a fault in one request after another. The simulator's ledger shows what was paid, the server's what
-/// the customer got.
+/// Purchases with a fault in each request in turn. The simulator's transactions show what was paid, and the server's
+/// credit shows what the customer got.
 @Suite(.timeLimit(.minutes(5)))
 struct PurchaseFaultTests {
     struct Trouble: Sendable, CustomTestStringConvertible {
@@ -19,11 +19,11 @@ struct PurchaseFaultTests {
     static let troubles: [Trouble] = [
         .drop(.beforeSending), .drop(.afterSending), .drop(.inAnswer), .status(503), .status(500, afterSending: true),
         .truncated(after: 5),
-        // Every byte, because a single changed byte may give another valid JSON. TLS prevents that.
+        // Every byte is changed, because a single changed byte could give other valid JSON. TLS prevents that.
         .corrupted(every: 1),
     ].map(Trouble.init)
 
-    /// The result of one life of the app.
+    /// The result of one purchase.
     private struct Outcome {
         var failure: (any Error)?
         /// Whether a fault occurred in a request.
@@ -31,7 +31,7 @@ struct PurchaseFaultTests {
     }
 
     @Test(arguments: troubles)
-    func `whichever request goes wrong, a purchase ends acknowledged or cleanly failed`(trouble: Trouble) async throws {
+    func `a purchase with a fault in any request ends acknowledged or unpaid`(trouble: Trouble) async throws {
         try await RealWorld.run { world in
             var lives: [Outcome] = []
             repeat {
@@ -40,12 +40,12 @@ struct PurchaseFaultTests {
                 lives.append(try await life(in: world, with: faults, "request \(request)"))
             } while lives.last?.wasHit == true && lives.count < 100
             #expect(lives.last?.wasHit == false && lives.last?.failure == nil)
-            #expect(lives.count > 5, "a purchase has more requests than that")
+            #expect(lives.count > 5, "The test ended before the last request of a purchase.")
         }
     }
 
     @Test(arguments: 1...6 as ClosedRange<UInt64>)
-    func `a network on which anything may go wrong loses and doubles nothing`(seed: UInt64) async throws {
+    func `random faults of the network neither lose nor duplicate a purchase`(seed: UInt64) async throws {
         try await RealWorld.run { world in
             let faults = FaultFloret(Self.troubles.map { .init($0.fault, probability: 0.03) }, seed: seed)
             var lives: [Outcome] = []
@@ -54,15 +54,16 @@ struct PurchaseFaultTests {
                 lives.append(try await life(in: world, with: faults, isMended: true, "seed \(seed), life \(number)"))
             }
             #expect(lives.contains { $0.wasHit })
-            // How many of them could buy depends on which requests ran at the same time. Without faults, each can.
+            // The number of successful purchases depends on the order of concurrent requests. Without faults each one
+            // succeeds.
             faults.enabled = false
             let calm = try await life(in: world, with: faults, "seed \(seed), without faults")
             #expect(calm.failure == nil && !calm.wasHit)
         }
     }
 
-    /// Buys ten coins on a new device with these faults, and waits until it is idle. `isMended` buys on a device
-    /// without faults.
+    /// Buys ten coins on a new device with these faults, and waits until it is idle. With `isMended`, the faults end
+    /// after the purchase.
     private func life(
         in world: RealWorld, with faults: FaultFloret, isMended: Bool = false, _ place: String
     ) async throws -> Outcome {

@@ -20,7 +20,7 @@ struct RealPurchaseTests {
         await store.close()
     }
 
-    @Test func `a product is bought, and found again by another device that restores`() async throws {
+    @Test func `a bought product is restored on another device`() async throws {
         try await RealWorld.run { world in
             try await device(world) { store in
                 try await store.purchaseProduct("pack")
@@ -35,7 +35,7 @@ struct RealPurchaseTests {
         }
     }
 
-    @Test func `a subscription acquires nothing by itself, and everything it enables on request`() async throws {
+    @Test func `a subscription alone acquires nothing, and on request all enabled products`() async throws {
         try await RealWorld.run { world in
             try await device(world) { store in
                 await #expect(throws: PurchaseError(.acquireAllRequestedForNonSubscriber, "")) {
@@ -52,12 +52,12 @@ struct RealPurchaseTests {
                 try await store.acquireAllEnabledProducts()
                 #expect(store.allowedProducts == ["film.noir", "film.warm"])
                 let paid = try await world.simulator.transactions(of: "ada").map(\.productID)
-                #expect(paid == ["pro.weekly"], "the store sold the subscription and nothing else")
+                #expect(paid == ["pro.weekly"], "Only the subscription must be sold at the store.")
             }
         }
     }
 
-    @Test func `a subscription that ends takes what it enabled, and one that renews keeps it`() async throws {
+    @Test func `enabled products are allowed until the subscription ends`() async throws {
         try await RealWorld.run { world in
             try await device(world) { store in
                 try await store.purchaseProduct("pro.weekly")
@@ -70,12 +70,13 @@ struct RealPurchaseTests {
                 _ = try await world.simulator.advance(.init(seconds: RealWorld.week))
                 #expect(store.allowedProducts == [])
                 #expect(
-                    store.acquiredProducts == ["film.noir", "film.warm"], "still acquired, for the next subscription")
+                    store.acquiredProducts == ["film.noir", "film.warm"],
+                    "The products must stay acquired for the next subscription.")
             }
         }
     }
 
-    @Test func `consumables fill a credit that items are bought with`() async throws {
+    @Test func `consumables add to a credit that pays for items`() async throws {
         try await RealWorld.run { world in
             try await device(world) { store in
                 try await store.purchaseConsumableProduct("coins", quantity: 3)
@@ -92,7 +93,7 @@ struct RealPurchaseTests {
         }
     }
 
-    @Test func `a device whose clock is a year ahead keeps what was paid, and loses it when its time comes`()
+    @Test func `a device whose clock is a year ahead keeps a subscription until its real end`()
         async throws
     {
         try await RealWorld.run { world in
@@ -115,7 +116,7 @@ struct RealPurchaseTests {
         }
     }
 
-    @Test func `a refund is heard of without anybody asking`() async throws {
+    @Test func `a refund is reported without a request of the app`() async throws {
         try await RealWorld.run { world in
             try await device(world) { store in
                 try await store.purchaseProduct("pack")

@@ -23,7 +23,7 @@ struct RealStorePagesTests {
         await store.close()
     }
 
-    @Test func `a purchase begun on the app's page is bought when the app is next started`() async throws {
+    @Test func `a promoted purchase is bought at the next launch of the app`() async throws {
         try await RealWorld.run { world in
             try await world.simulator.promote(.init(productID: "pack"), for: "ada")
             try await device(world) { store in
@@ -33,19 +33,20 @@ struct RealStorePagesTests {
         }
     }
 
-    @Test func `one that is put off is bought when the app goes on with it`() async throws {
+    @Test func `a postponed purchase is bought when the app continues it`() async throws {
         try await RealWorld.run { world in
             try await device(world, .postpone) { store in
                 try await world.simulator.promote(.init(productID: "pack"), for: "ada")
-                try await until("the purchase is put off") { !store.postponedPurchases.isEmpty }
-                #expect(try await world.simulator.transactions(of: "ada").isEmpty, "nothing was sold")
+                try await until("the purchase is postponed") { !store.postponedPurchases.isEmpty }
+                #expect(
+                    try await world.simulator.transactions(of: "ada").isEmpty, "A postponed purchase must not be sold.")
                 try await store.continuePurchase("pack")
                 #expect(store.allowedProducts == ["pack"])
             }
         }
     }
 
-    @Test func `a code gives what it is for, to the customer who is logged in`() async throws {
+    @Test func `an offer code gives its subscription to the current customer`() async throws {
         try await RealWorld.run { world in
             try await device(world) { store in
                 await #expect(throws: PurchaseError(.codeRedemptionFailed, "")) {
@@ -59,7 +60,7 @@ struct RealStorePagesTests {
         }
     }
 
-    @Test func `a price that rises is asked about, agreed to and asked no more`() async throws {
+    @Test func `a price increase has a message until the customer agrees`() async throws {
         try await RealWorld.run { world in
             try await device(world) { store in
                 try await store.purchaseProduct("pro.weekly")

@@ -60,7 +60,8 @@ final class RealWorld: Sendable {
         setup.start = Fixture.start
         setup.seed = 1
         let database = try SQLiteDatabase.openNew(in: folder)
-        // The server's URL is known only after its start, but the simulator, which it trusts, is created first.
+        // The simulator needs the server's URL, and the server the simulator's root. So the server's listener starts
+        // first, and gets its service after the simulator is open.
         let server = Forwarding()
         let serverListener = HTTPListener(handler: server)
         let serverURL = try serverListener.start().url
@@ -120,8 +121,8 @@ final class RealWorld: Sendable {
 
     var now: Date { simulator.clock.now() }
 
-    /// Returns the configuration of an app on a device of Ada's. `network` is its network, `storage` outlives the app, and
-    /// `watched` wraps its transports.
+    /// Returns the configuration of an app on a device of the customer Ada. `network` is the network of the device,
+    /// `storage` outlives the app, and `watched` wraps the app's transports.
     func configuration(
         network: DeviceNetwork, storage: any SecureStorage, clock: (any WallClock)? = nil, customer: CustomerID = "ada",
         watched: (any HTTPTransport) -> any HTTPTransport = { $0 }
@@ -156,8 +157,8 @@ final class RealWorld: Sendable {
         return try WireJSON.decode(CustomerToken.self, from: try await response.body.collect(upTo: 1 << 16)).token
     }
 
-    /// Returns when the server knows all events of the store, and a device that `isOnline` has finished all
-    /// transactions.
+    /// Waits until the server has all events of the store. If the device is online, also waits until it has finished
+    /// all transactions.
     func settle(deviceIsOnline: Bool) async throws {
         if deviceIsOnline {
             try await until("the device has finished every transaction") {

@@ -39,16 +39,18 @@ struct MultiAppSubscriptionTests {
 
     private func counting(_ state: StoreState) -> SubscriptionInfo? { state.snapshot(at: start).subscriptionInfo }
 
-    @Test func `of active subscriptions the one that ends last counts`() {
+    @Test func `the active subscription that ends last counts`() {
         let own = Fixture.subscription(until: start + 90)
         let state = state(
             own: [own], sibling(until: start + 120), sibling("com.example.another", "another_all", until: start + 60))
         #expect(counting(state)?.productID == "suite_all")
         #expect(counting(state)?.isExpired == false)
-        #expect(state.snapshot(at: start).receiptValidationStatus?.validatedAt == start, "its own status stays")
+        #expect(
+            state.snapshot(at: start).receiptValidationStatus?.validatedAt == start,
+            "The app's own status must not change.")
     }
 
-    @Test func `of ended subscriptions the one counts that ended last, by expiry or by being taken back`() {
+    @Test func `without an active subscription the one that expired or was revoked last counts`() {
         let own = Fixture.subscription(until: start - 10, renews: false, revoked: start - 10)
         let state = state(
             own: [own], sibling(until: start + 20, revoked: start - 30),
@@ -57,17 +59,17 @@ struct MultiAppSubscriptionTests {
         #expect(counting(state)?.isExpired == true)
     }
 
-    @Test func `a sibling's active subscription counts before an own one that has ended later`() {
+    @Test func `a sibling's active subscription counts before an own revoked one with a later expiry`() {
         let own = Fixture.subscription(until: start + 120, revoked: start - 1, state: .revoked)
         #expect(counting(state(own: [own], sibling(until: start + 90)))?.productID == "suite_all")
     }
 
-    @Test func `of equal subscriptions this app's own counts`() {
+    @Test func `of two subscriptions with the same end the app's own counts`() {
         let state = state(own: [Fixture.subscription(until: start + 90)], sibling(until: start + 90))
         #expect(counting(state)?.productID == "pro.monthly")
     }
 
-    @Test func `without an own status a sibling's subscription makes one of production`() {
+    @Test func `without an own status a sibling's subscription gives a production status`() {
         let state = state(own: nil, sibling(until: start + month, environment: .sandbox))
         let snapshot = state.snapshot(at: start)
         #expect(
@@ -78,36 +80,36 @@ struct MultiAppSubscriptionTests {
         #expect(snapshot.purchasedProducts.isEmpty && snapshot.features.isEmpty)
     }
 
-    @Test func `without an own status the one subscription counts that has not ended`() {
+    @Test func `without an own status the sibling's subscription that has not ended counts`() {
         let state = state(
             own: nil, sibling(until: start - 1), sibling("com.example.another", "another_all", until: start + 1))
         #expect(counting(state)?.productID == "another_all")
     }
 
-    @Test func `without an own status the one subscription counts that was not taken back`() {
+    @Test func `without an own status the sibling's subscription that was not revoked counts`() {
         let state = state(
             own: nil, sibling(until: start + month, revoked: start - 1),
             sibling("com.example.another", "another_all", until: start + 1))
         #expect(counting(state)?.productID == "another_all")
     }
 
-    @Test func `without subscriptions and answers there is no status`() {
+    @Test func `without a subscription and an answer there is no status`() {
         let snapshot = state(own: nil).snapshot(at: start)
         #expect(snapshot.subscriptionInfo == nil && snapshot.receiptValidationStatus == nil)
         #expect(snapshot.allowedProducts.isEmpty)
     }
 
-    @Test func `a sibling's subscription that this app's list does not know enables all that was acquired`() {
+    @Test func `a sibling's unlisted subscription enables all acquired products`() {
         let state = state(own: [], sibling(until: start + month))
         #expect(state.snapshot(at: start).allowedProducts == ["pack", "film.noir", "lens.macro"])
     }
 
-    @Test func `a sibling's subscription that this app lists enables what the list says`() {
+    @Test func `a sibling's listed subscription enables the products in the list`() {
         let state = state(own: [], sibling("com.example.other", "basic.monthly", until: start + month))
         #expect(state.snapshot(at: start).allowedProducts == ["pack", "film.noir"])
     }
 
-    @Test func `what a sibling's subscription enables ends with it, by the clock`() {
+    @Test func `the products of a sibling's subscription are allowed until its end`() {
         let end = start + month
         let state = state(own: [], sibling(until: end))
         #expect(state.nextChange(after: start) == end)
@@ -122,7 +124,7 @@ struct MultiAppSubscriptionTests {
         #expect(counting(state(own: [], free, environment: .sandbox))?.productID == "suite_all")
     }
 
-    @Test func `each app that shares has its status`() {
+    @Test func `each app that shares information has a status`() {
         let snapshot = state(own: [], sibling(until: start + month)).snapshot(at: start)
         #expect(
             snapshot.multiAppReceiptValidationStatus == [
@@ -157,7 +159,7 @@ struct MultiAppSubscriptionTests {
         #expect(reported.subscriptions.map(\.accessUntil) == [start + 65 * 86400])
     }
 
-    @Test func `when all have ended the last one is shared, as ended`() throws {
+    @Test func `if all subscriptions have ended, the last one is shared as ended`() throws {
         let revoked = Fixture.subscription("gone", until: start + 90, revoked: start - 5, state: .revoked)
         let ended = Fixture.subscription("old", until: start - 60, original: "3", state: .expired)
         let reported = try #require(state(own: [ended, revoked]).sharedUserInfo(of: app))
@@ -165,7 +167,7 @@ struct MultiAppSubscriptionTests {
         #expect(!reported.isSubscriber(at: start))
     }
 
-    @Test func `what siblings told and what is provisional is not passed on`() throws {
+    @Test func `information of siblings and provisional purchases are not shared`() throws {
         let found = VerifiedTransaction(
             id: "7", productID: "pro.monthly", kind: .autoRenewableSubscription, purchaseDate: start,
             expiresDate: start + 2 * month)
@@ -173,7 +175,7 @@ struct MultiAppSubscriptionTests {
         let purchase = try #require(ProvisionalPurchase(found, of: transaction, for: "anna", at: start))
         var known = state(own: [], sibling(until: start + month))
         known.provisional = [purchase]
-        #expect(counting(known)?.productID == "pro.monthly", "it counts here")
+        #expect(counting(known)?.productID == "pro.monthly", "The provisional purchase must count in this app.")
         #expect(try #require(known.sharedUserInfo(of: app)).subscriptions.isEmpty)
         var unknown = state(own: nil, sibling(until: start + month))
         unknown.provisional = [purchase]
@@ -192,7 +194,7 @@ struct MultiAppSubscriptionTests {
         #expect(ServiceLevelMarkerClassifier(marker: ".MultiApp.").isMultiAppSubscription(product) == counts)
     }
 
-    @Test func `a marker of several words stands for all of them in a row, one of none for nothing`() {
+    @Test func `a marker of several words matches them in a row, and one without words matches nothing`() {
         let full = ServiceLevelMarkerClassifier(marker: "All.Apps")
         #expect(full.isMultiAppSubscription("com.example_All.Apps.Monthly"))
         #expect(!full.isMultiAppSubscription("com.example_All.My.Apps"))

@@ -29,7 +29,7 @@ final class SharedUserInfoReaderTests {
         SharedSubscription(Fixture.subscription(product, until: end), accessUntil: end)
     }
 
-    @Test func `an app that has told nothing has no subscriber`() throws {
+    @Test func `an app that has shared nothing has no subscriber`() throws {
         #expect(!reader.isSubscriber(ofApp: app))
         #expect(try reader.userInfo(ofApp: app) == nil)
     }
@@ -40,7 +40,7 @@ final class SharedUserInfoReaderTests {
         #expect(try reader.userInfo(ofApp: app)?.validatedAt == Fixture.start)
     }
 
-    @Test func `an active subscription makes a subscriber of this app and of no other`() throws {
+    @Test func `an active subscription counts for its app and for no other`() throws {
         try share(shared(until: Fixture.start + Fixture.month))
         #expect(reader.isSubscriber(ofApp: app))
         #expect(!reader.isSubscriber(ofApp: "com.example.other"))
@@ -62,7 +62,7 @@ final class SharedUserInfoReaderTests {
         #expect(!early.isSubscriber(ofApp: app))
     }
 
-    @Test func `of several subscriptions an active one counts before one that ends later but was taken back`() throws {
+    @Test func `an active subscription counts before a revoked one with a later expiry`() throws {
         let revoked = SharedSubscription(
             Fixture.subscription("gone", until: Fixture.start + 900, revoked: Fixture.start), accessUntil: Fixture.start
         )
@@ -70,7 +70,7 @@ final class SharedUserInfoReaderTests {
         #expect(try reader.userInfo(ofApp: app)?.subscriptionInfo(at: clock.now())?.productID == "pro.monthly")
     }
 
-    @Test func `the value is the documented JSON, and read back as it was`() throws {
+    @Test func `the value is the documented JSON, and is decoded unchanged`() throws {
         var subscription = Fixture.subscription()
         subscription.autoRenews = nil
         let info = SharedUserInfo(
@@ -86,7 +86,7 @@ final class SharedUserInfoReaderTests {
 
     private static let chapter = #filePath.components(separatedBy: "/Tests/")[0] + "/Documentation/SeveralApps.md"
 
-    @Test func `another version is a clear answer, and gives nothing`() throws {
+    @Test func `another version has an error of its own, and gives no access`() throws {
         try storage.set(Array(#"{"version": 2, "subscriptions": {"pro": true}}"#.utf8), for: "subscriptions.\(app)")
         let error = #expect(throws: PurchaseError(.sharedUserInfoOfOtherVersion, "")) {
             try reader.userInfo(ofApp: app)
@@ -96,7 +96,7 @@ final class SharedUserInfoReaderTests {
     }
 
     @Test(arguments: ["", "{", "[]", "{}", #"{"version": 1}"#, #"{"version": "1"}"#])
-    func `what is damaged is a clear answer, and gives nothing`(text: String) throws {
+    func `damaged information has an error of its own, and gives no access`(text: String) throws {
         try storage.set(Array(text.utf8), for: "subscriptions.\(app)")
         #expect(throws: PurchaseError(.sharedUserInfoDamaged, "")) { try reader.userInfo(ofApp: app) }
         #expect(!reader.isSubscriber(ofApp: app))
@@ -131,7 +131,7 @@ final class SharedUserInfoReaderTests {
                 await letOthersRun()
             }
         }
-        try await until("somebody reads") { seen.withLock { !$0.isEmpty } }
+        try await until("a reader has begun") { seen.withLock { !$0.isEmpty } }
         for info in infos { try apps.write(info) }
         #expect(try apps.reader.userInfo(ofApp: app) == infos.last)
         reading.cancel()
@@ -148,7 +148,7 @@ final class SharedUserInfoReaderTests {
         #expect(throws: PurchaseError(.sharedUserInfoDamaged, "")) { try reader.userInfo(ofApp: "com.example.other") }
     }
 
-    @Test func `a file that was changed is damaged`() throws {
+    @Test func `a changed file is reported as damaged`() throws {
         let files = try FileSecureStorage(directory: folder)
         try files.set([1, 2, 3], for: "subscriptions.\(app)")
         let name = try #require(FileManager.default.contentsOfDirectory(atPath: folder).first)

@@ -38,10 +38,10 @@ final class SiblingStoresTests {
     }
 
     private func sell(_ product: ProductID, until end: Date = Fixture.start + Fixture.month) {
-        studio.say(Fixture.customer(subscriptions: [Fixture.subscription(product, until: end)]))
+        studio.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription(product, until: end)]))
     }
 
-    @Test func `a subscription that one app sold is used in the other, acquired and bought for nothing`() async throws {
+    @Test func `with a subscription of another app enabled products are acquired without a payment`() async throws {
         sell(suite)
         try await openStudio().close()
         let store = try await openDarkroom()
@@ -55,7 +55,7 @@ final class SiblingStoresTests {
         await store.close()
     }
 
-    @Test func `the example of the chapter does what the chapter says`() async throws {
+    @Test func `the example of the guide does what the guide says`() async throws {
         sell(suite, until: .distantFuture)
         let seller = try await studio.open(configuration(of: "com.example.studio", in: studio))
         await seller.close()
@@ -67,7 +67,7 @@ final class SiblingStoresTests {
         await store.close()
     }
 
-    @Test func `a subscription that counts in one app alone is not used in the other`() async throws {
+    @Test func `a subscription for one app is not used in the other`() async throws {
         sell("studio_Pro_Monthly")
         try await openStudio().close()
         #expect(SharedUserInfoReader(storage: shared, clock: studio.clock).isSubscriber(ofApp: "studio"))
@@ -108,7 +108,7 @@ final class SiblingStoresTests {
         #expect(try reported("studio")?.subscriptions.map(\.subscription.productID) == [suite])
         try await user.validateReceipt()
         #expect(user.subscriptionInfo?.isExpired == false)
-        studio.say(
+        studio.setAnswer(
             Fixture.customer(
                 subscriptions: [Fixture.subscription(suite, revoked: Fixture.start, state: .revoked)]))
         try await buyer.validateReceipt()
@@ -118,7 +118,7 @@ final class SiblingStoresTests {
         await user.close()
     }
 
-    @Test func `a sibling is heard also while the own server cannot be asked`() async throws {
+    @Test func `a sibling's subscription counts also while the app's own server is unreachable`() async throws {
         sell(suite)
         try await openStudio().close()
         darkroom.breakServer()
@@ -129,7 +129,7 @@ final class SiblingStoresTests {
         await store.close()
     }
 
-    @Test func `at the end of a sibling's subscription the store looks whether it goes on`() async throws {
+    @Test func `at the end of a sibling's subscription the store reads the shared information again`() async throws {
         let end = Fixture.start + Fixture.month
         sell(suite, until: end)
         try await openStudio().close()
@@ -148,7 +148,7 @@ final class SiblingStoresTests {
         #expect(store.allowedProducts == ["film.noir"])
         darkroom.clock.advance(to: end + Fixture.month)
         await store.reaches { $0.allowedProducts.isEmpty }
-        #expect(darkroom.server.calls.all.count == questions, "nobody asked the server")
+        #expect(darkroom.server.calls.all.count == questions, "The server must not be asked.")
         await store.close()
     }
 
@@ -158,7 +158,7 @@ final class SiblingStoresTests {
         try await until("the studio shares its subscription") {
             try reported("studio")?.isSubscriber(at: Fixture.start) == true
         }
-        studio.say(Fixture.customer())
+        studio.setAnswer(Fixture.customer())
         try await store.logIn("bert")
         #expect(try reported("studio")?.subscriptions == [])
         studio.breakServer()
@@ -167,7 +167,7 @@ final class SiblingStoresTests {
         await store.close()
     }
 
-    @Test func `an app that was killed before it shared does so at its next launch`() async throws {
+    @Test func `an app that was killed before it shared its information shares it at the next launch`() async throws {
         sell(suite)
         try await openStudio().close()
         try shared.set(nil, for: "subscriptions.studio")
@@ -186,7 +186,7 @@ final class SiblingStoresTests {
         #expect(text.utf8.count < 1000)
     }
 
-    @Test func `unreadable information of a sibling is an event, and the known one stays`() async throws {
+    @Test func `unreadable information of a sibling is an event, and the known information stays`() async throws {
         sell(suite)
         try await openStudio().close()
         let store = try await openDarkroom()
@@ -197,11 +197,11 @@ final class SiblingStoresTests {
         let codes = await store.events.reduce(into: []) { $0.append($1.code) }
         #expect(codes.contains(.sharedUserInfoDamaged))
         let next = try await openDarkroom()
-        #expect(next.subscriptionInfo == nil, "a later run knows nothing")
+        #expect(next.subscriptionInfo == nil, "The known information is not stored for a later run.")
         await next.close()
     }
 
-    @Test func `a storage that takes nothing stops no store`() async throws {
+    @Test func `a store runs although its shared storage fails`() async throws {
         var configuration = configuration(of: "studio", in: studio)
         configuration.sharedStorage = LockedStorage()
         sell(suite)

@@ -29,7 +29,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `a launch without a server has at once what the store keeps, and the client stores no copy of it`()
+    @Test func `without a server a launch has the stored features, and the client stores no copy`()
         async throws
     {
         let first = try await test.open()
@@ -48,18 +48,18 @@ import Testing
         #expect(!String(decoding: bytes, as: UTF8.self).contains("pro"))
     }
 
-    @Test func `what was invalidated is still what counts while the server cannot be asked`() async throws {
+    @Test func `an invalidated answer counts while the server is unreachable`() async throws {
         let store = try await test.open()
         let plugin = InAppStorePurchasePlugin(store: store)
         test.breakServer()
         await plugin.invalidatePaidFeaturesCache()
         #expect(try await plugin.getPaidFeatures().hasActiveFeature(with: "pro", at: Fixture.start))
-        test.say(Fixture.customer())
+        test.setAnswer(Fixture.customer())
         #expect(try await !plugin.getPaidFeatures().hasActiveFeature(with: "pro", at: Fixture.start))
         await store.close()
     }
 
-    @Test func `offer codes are asked for by the store's sheet, for who is logged in`() async throws {
+    @Test func `the store's sheet asks for an offer code, for the current customer`() async throws {
         let store = try await test.open()
         let answer = await InAppStorePurchasePlugin(store: store).presentCodeRedemptionUI()
         guard case .success = answer else { return #expect(Bool(false), "\(answer)") }
@@ -68,14 +68,14 @@ import Testing
         await store.close()
     }
 
-    @Test func `before the server's first answer nothing is sent, and after it also an empty set`() async throws {
+    @Test func `features are sent only after the server's first answer, then also an empty set`() async throws {
         test.breakServer()
         let store = try await test.open()
         var reported = InAppStorePurchasePlugin(store: store).paidFeaturesUpdates().makeAsyncIterator()
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         try await store.validateReceipt()
         #expect(await reported.next()?.features.map(\.name) == ["pro"])
-        test.say(Fixture.customer())
+        test.setAnswer(Fixture.customer())
         try await store.logOut()
         #expect(await reported.next() == PaidFeatures())
         await store.close()
@@ -83,15 +83,15 @@ import Testing
 
     // MARK: - Promoted purchases
 
-    /// A store that postpones all promoted purchases, and an app's client with it.
-    private func putOff(
+    /// Opens a store that postpones all promoted purchases, with a purchase client.
+    private func withPostponedPurchase(
         _ body: (Store, PurchaseClient, inout AsyncStream<PromotedPurchaseRequest>.Iterator) async throws -> Void
     ) async throws {
         var configuration = test.configuration()
         configuration.promotedPurchases = { _, _, _ in .postpone }
         let store = try await test.open(configuration)
         test.connection.promote("pack")
-        try await until("the purchase is put off") { !store.postponedPurchases.isEmpty }
+        try await until("the purchase is postponed") { !store.postponedPurchases.isEmpty }
         let client = PurchaseClient()
         try await client.setup(with: [InAppStorePurchasePlugin(store: store)])
         var promotions = client.promotedPurchases.makeAsyncIterator()
@@ -100,13 +100,14 @@ import Testing
         await store.close()
     }
 
-    @Test func `what was put off is offered by the client, also what was put off before there was one`() async throws {
-        try await putOff { store, _, promotions in
+    @Test func `the client offers postponed purchases, also those from before its setup`() async throws {
+        try await withPostponedPurchase { store, _, promotions in
             let pack = try #require(await promotions.next())
             #expect(pack.product == Product(try #require(Fixture.products.first { $0.id == "pack" })))
             test.connection.promote("coins", offer: .winBack("back"))
             let coins = try #require(await promotions.next())
-            #expect(test.connection.payments.isEmpty, "nothing is bought before the app says so")
+            #expect(
+                test.connection.payments.isEmpty, "A postponed purchase must not be paid before the app continues it.")
             async let one = coins.purchase()
             async let other = coins.purchase()
             let (first, second) = try await (one, other)
@@ -117,8 +118,8 @@ import Testing
         }
     }
 
-    @Test func `the first continuation makes the purchase, at the store or at the client`() async throws {
-        try await putOff { store, _, promotions in
+    @Test func `a postponed purchase is continued once, by the store or by the client`() async throws {
+        try await withPostponedPurchase { store, _, promotions in
             let pack = try #require(await promotions.next())
             try await store.continuePurchase("pack")
             await #expect(throws: PurchaseError(.invalidProductForPurchasing, "")) { try await pack.purchase() }
@@ -132,8 +133,8 @@ import Testing
         }
     }
 
-    @Test func `who begins the same again is heard again, and buys it once`() async throws {
-        try await putOff { _, _, promotions in
+    @Test func `a promoted purchase that begins again is offered again, and bought once`() async throws {
+        try await withPostponedPurchase { _, _, promotions in
             let first = try #require(await promotions.next())
             test.connection.promote("pack")
             let second = try #require(await promotions.next())
@@ -143,7 +144,7 @@ import Testing
         }
     }
 
-    @Test func `of what goes on by itself the client hears as of any purchase, not as an offer`() async throws {
+    @Test func `a promoted purchase that continues by itself is not offered by the client`() async throws {
         let store = try await test.open()
         let client = PurchaseClient()
         try await client.setup(with: [InAppStorePurchasePlugin(store: store)])
@@ -156,7 +157,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `a store that cannot be reached has decided nothing, whatever it was asked`() {
+    @Test func `an unreachable store is a retryable error in each operation`() {
         let failure = StoreFailure(code: .unreachable, reason: "Nobody is there.")
         let errors: [any Error] = [
             failure, ProductRequestError.requestFailed(error: failure),

@@ -6,15 +6,15 @@ import Testing
 
 @testable import InAppStore
 
-/// Time passes while the store computes its state, at any point.
+/// Time that passes at any point while the store computes its state.
 @Suite struct PassingTimeTests {
     @Test(arguments: 1...60)
-    func `an end that comes between two looks at the clock is not missed`(second: Int) async throws {
+    func `an end between two readings of the clock is not missed`(second: Int) async throws {
         let end = Fixture.start + TimeInterval(second)
         let test = StoreTestContext(
             Fixture.customer(validUntil: .some(nil), subscriptions: [Fixture.subscription(until: end)]))
         var configuration = test.configuration()
-        configuration.clock = RestlessClock(base: test.clock)
+        configuration.clock = TickingClock(base: test.clock)
         // Without scheduled requests, only the timer updates the state.
         configuration.validationInterval = .seconds(1000 * 86400)
         let store = try await test.open(configuration)
@@ -25,7 +25,7 @@ import Testing
 }
 
 /// A clock that advances by a second with each reading.
-private struct RestlessClock: WallClock {
+private struct TickingClock: WallClock {
     let base: ManualClock
 
     func now() -> Date {

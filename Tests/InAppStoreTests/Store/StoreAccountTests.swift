@@ -23,7 +23,7 @@ struct StoreAccountTests {
             })
     }
 
-    @Test func `subscriptions are managed and refunds are asked for at the App Store`() async throws {
+    @Test func `subscriptions are managed and refunds are requested at the App Store`() async throws {
         let store = try await test.open()
         try await store.showManageSubscriptions()
         try await store.showManageSubscriptions(subscriptionGroupID: "g")
@@ -38,7 +38,7 @@ struct StoreAccountTests {
         await store.close()
     }
 
-    @Test func `who may get an introductory offer is the App Store's to say, of products that have one`() async throws {
+    @Test func `the App Store decides on eligibility for an introductory offer, if the product has one`() async throws {
         setTerms()
         let store = try await test.open()
         #expect(try await !store.isEligibleForIntroductoryOffer("pro.monthly"))
@@ -52,7 +52,7 @@ struct StoreAccountTests {
         await store.close()
     }
 
-    @Test func `an offer has its price and period as the storefront writes them`() async throws {
+    @Test func `an offer has its price and period in the format of the storefront`() async throws {
         setTerms()
         let store = try await test.open()
         let terms = try await store.fetchProductsInfo(["pro.monthly"])["pro.monthly"]?.subscription

@@ -13,7 +13,7 @@ import Testing
 struct StoreCancellationTests {
     private let test = StoreTestContext()
 
-    /// Cancels `action` once it waits, and expects `operationCancelled`.
+    /// Cancels `action` when it waits, and expects `operationCancelled`.
     private func cancel(
         _ action: @escaping @Sendable () async throws -> Void, once waits: () async -> Void,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -26,9 +26,9 @@ struct StoreCancellationTests {
         }
     }
 
-    private func holdUp(_ isHeld: @escaping @Sendable (ScriptedStoreConnection.Call) -> Bool) -> Gate {
+    private func suspendCalls(where isSuspended: @escaping @Sendable (ScriptedStoreConnection.Call) -> Bool) -> Gate {
         let gate = Gate()
-        test.connection.before { call in if isHeld(call) { try await gate.pass() } }
+        test.connection.before { call in if isSuspended(call) { try await gate.pass() } }
         return gate
     }
 
@@ -37,7 +37,8 @@ struct StoreCancellationTests {
     }
 
     @Test(arguments: [1, 3])
-    func `a purchase that is paid after its caller left is delivered and completed`(quantity: Int) async throws {
+    func `a purchase that is paid after its caller was cancelled is delivered and completed`(quantity: Int) async throws
+    {
         let store = try await test.open()
         let paid = Gate()
         test.connection.whenPaying { payment, store in
@@ -53,7 +54,7 @@ struct StoreCancellationTests {
             await test.connection.calls.wait { [isPayment] in $0.contains(where: isPayment) }
         }
         var completed = store.completedTransactions.makeAsyncIterator()
-        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         paid.open()
         #expect(await completed.next()?.quantity == quantity)
         #expect(store.purchasedProducts == ["pack"])
@@ -61,7 +62,7 @@ struct StoreCancellationTests {
         #expect(test.connection.finished.count == 1)
     }
 
-    @Test func `a purchase cancelled before the store was asked buys nothing`() async throws {
+    @Test func `a purchase that is cancelled before its payment buys nothing`() async throws {
         let store = try await test.open()
         let purchase = Task {
             withUnsafeCurrentTask { $0?.cancel() }
@@ -72,7 +73,7 @@ struct StoreCancellationTests {
         await store.close()
     }
 
-    @Test func `a purchase whose caller leaves while the server judges it is acknowledged all the same`()
+    @Test func `a purchase whose caller is cancelled during the validation is acknowledged`()
         async throws
     {
         let store = try await test.open()
@@ -96,9 +97,9 @@ struct StoreCancellationTests {
     }
 
     @Test(arguments: ["refreshReceipt", "restorePurchases"])
-    func `a restore that is cancelled asks the server nothing`(name: String) async throws {
+    func `a cancelled restore does not ask the server`(name: String) async throws {
         let store = try await test.open()
-        _ = holdUp { $0 == .restore }
+        _ = suspendCalls { $0 == .restore }
         let asked = test.server.calls.all.count
         await cancel {
             if name == "refreshReceipt" { return try await store.refreshReceipt() }
@@ -110,8 +111,8 @@ struct StoreCancellationTests {
         #expect(test.server.calls.all.count == asked)
     }
 
-    @Test func `a validation that is cancelled leaves what is known, and the next one works`() async throws {
-        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+    @Test func `a cancelled validation changes nothing, and the next one succeeds`() async throws {
+        test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         let store = try await test.open()
         let before = store.snapshot
         test.server.answer { _ in
@@ -127,7 +128,7 @@ struct StoreCancellationTests {
         var after = store.snapshot
         after.appStoreLocale = before.appStoreLocale
         #expect(after == before)
-        test.say(Fixture.customer())
+        test.setAnswer(Fixture.customer())
         try await store.validateReceipt()
         #expect(store.purchasedProducts == [])
         await store.close()
@@ -157,8 +158,8 @@ struct StoreCancellationTests {
         await store.close()
     }
 
-    @Test func `questions about products that are cancelled leave the others undisturbed`() async throws {
-        let gate = holdUp { if case .products = $0 { true } else { false } }
+    @Test func `a cancelled request for products does not affect other requests`() async throws {
+        let gate = suspendCalls { if case .products = $0 { true } else { false } }
         let store = try await test.open()
         let other = Task { try await store.productList().count }
         await cancel {

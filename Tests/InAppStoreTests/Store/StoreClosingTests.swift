@@ -5,7 +5,7 @@ import Testing
 @testable import InAppStore
 
 @Suite struct StoreClosingTests {
-    @Test func `conversations that wait while the queue is closed never begin`() async throws {
+    @Test func `tasks that wait when the queue is closed never begin`() async throws {
         for _ in 0..<200 {
             let queue = SerialQueue()
             let begun = Locked(0)
@@ -18,7 +18,7 @@ import Testing
                     }
                 }
             }
-            try await until("the first turn has begun") { begun.withLock { $0 } == 1 }
+            try await until("the first task has begun") { begun.withLock { $0 } == 1 }
             await queue.close()
             for caller in callers { await #expect(throws: CancellationError.self) { try await caller.value } }
             #expect(begun.withLock { $0 } == 1)

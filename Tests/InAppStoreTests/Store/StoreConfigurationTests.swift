@@ -10,8 +10,8 @@ import Testing
 
 @testable import InAppStore
 
-/// A transport that records the hosts of requests and answers none.
-final class Nowhere: HTTPTransport {
+/// A transport that records the hosts of requests and fails all requests.
+final class FailingTransport: HTTPTransport {
     let hosts = CallLog<String>()
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
@@ -51,22 +51,22 @@ final class StoreConfigurationTests {
         return configuration
     }
 
-    /// Reads a list from a path. The store finds the rest in its surroundings: the environment, the network, a folder.
-    @Test func `a path is enough: the store reads its list, asks its store and its server, and keeps its state`()
+    /// The store reads the list from the path. The other settings come from the environment.
+    @Test func `a path is enough: the store reads its list, uses its store and its server, and keeps its state`()
         async throws
     {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let path = folder + "/products.json"
         try Data(Self.pack.utf8).write(to: URL(fileURLWithPath: path))
-        let nowhere = Nowhere()
+        let transport = FailingTransport()
         var configuration = StoreConfiguration(productListPath: path)
         configuration.environment = [
             "SOUK_STORE_URL": "http://store", "SOUK_SERVER_URL": "http://server", "SOUK_PUBLIC_KEY": "pk_1",
         ]
-        configuration.transport = nowhere
+        configuration.transport = transport
         configuration.storageName = folder + "/device"
         let store = try Store(configuration: configuration)
-        await nowhere.hosts.wait { Set($0).isSuperset(of: ["store", "server"]) }
+        await transport.hosts.wait { Set($0).isSuperset(of: ["store", "server"]) }
         #expect(store.customer.rawValue.hasPrefix("anonymous-"))
         #expect(store.contentLocation("pack") == nil)
         await #expect {
@@ -77,13 +77,13 @@ final class StoreConfigurationTests {
         let customer = store.customer
         await store.close()
         let again = try Store(configuration: configuration)
-        #expect(again.customer == customer, "kept from the first time")
+        #expect(again.customer == customer, "The anonymous customer must be kept.")
         await again.close()
     }
 
     @Test(arguments: ["SOUK_STORE_URL", "SOUK_SERVER_URL", "SOUK_PUBLIC_KEY"])
-    func `what is missing around it is named, and nothing is made up`(name: String) {
-        var configuration = settings(Nowhere())
+    func `the error names a setting that is missing in the environment`(name: String) {
+        var configuration = settings(FailingTransport())
         configuration.environment[name] = nil
         #expect {
             try Store(configuration: configuration)
@@ -108,7 +108,7 @@ final class StoreConfigurationTests {
     private static let pack = #"[{"identifier": "pack", "productType": "nonConsumable"}]"#
 
     @Test func `an app has its list and its server in its bundle, and needs no environment`() async throws {
-        let nowhere = Nowhere()
+        let transport = FailingTransport()
         var configuration = StoreConfiguration(productListPath: "products.json")
         configuration.environment = [:]
         configuration.bundle = try bundle(
@@ -117,29 +117,29 @@ final class StoreConfigurationTests {
         configuration.connection = test.connection
         configuration.storage = test.storage
         configuration.storageName = test.name
-        configuration.transport = nowhere
+        configuration.transport = transport
         configuration.sleep = { _ in }
         let store = try Store(configuration: configuration)
-        await nowhere.hosts.wait { Set($0).isSuperset(of: ["first", "second"]) }
+        await transport.hosts.wait { Set($0).isSuperset(of: ["first", "second"]) }
         #expect(store.allowedProducts.isEmpty)
         await store.close()
     }
 
-    /// Returns the servers that are asked if each of these settings names one.
+    /// `code` and `environment` are the URLs in these places, and `host` is the server that must be asked.
     @Test(arguments: [
         (code: "http://code", environment: "http://environment", host: "code"),
         (code: nil, environment: "http://environment", host: "environment"),
         (code: nil, environment: "", host: "bundle"),
     ])
-    func `the code names the server before the environment does, and that before the bundle`(
+    func `a server URL in code is used before one in the environment, and that before the bundle's`(
         code: String?, environment: String, host: String
     ) async throws {
-        let nowhere = Nowhere()
+        let transport = FailingTransport()
         var configuration =
             if let code {
                 StoreConfiguration(productList: Fixture.list, serverURL: code, publicKey: "pk_1")
             } else {
-                settings(nowhere)
+                settings(transport)
             }
         configuration.productList = Fixture.list
         configuration.environment = ["SOUK_SERVER_URL": environment]
@@ -147,15 +147,15 @@ final class StoreConfigurationTests {
         configuration.connection = test.connection
         configuration.storage = test.storage
         configuration.storageName = test.name
-        configuration.transport = nowhere
+        configuration.transport = transport
         let store = try Store(configuration: configuration)
-        await nowhere.hosts.wait { !$0.isEmpty }
-        #expect(Set(nowhere.hosts.all) == [host])
+        await transport.hosts.wait { !$0.isEmpty }
+        #expect(Set(transport.hosts.all) == [host])
         await store.close()
     }
 
-    @Test func `a list that is nowhere is named with where it was looked for`() throws {
-        var configuration = settings(Nowhere())
+    @Test func `the error of a missing list names the bundle that was searched`() throws {
+        var configuration = settings(FailingTransport())
         configuration.productList = nil
         configuration.productListPath = "no-such-products.json"
         configuration.bundle = try bundle([:])
@@ -170,8 +170,8 @@ final class StoreConfigurationTests {
 
     #if canImport(FoundationNetworking)
         @Test(arguments: ["the connection", "the validator"])
-        func `without a transport the message says which to take`(missing: String) throws {
-            var configuration = settings(Nowhere())
+        func `without a transport the message names one`(missing: String) throws {
+            var configuration = settings(FailingTransport())
             configuration.transport = nil
             if missing == "the validator" { configuration.connection = ScriptedStoreConnection() }
             #expect {
@@ -194,7 +194,7 @@ final class StoreConfigurationTests {
         }
     }
 
-    @Test func `the document names every property`() throws {
+    @Test func `the document lists every property`() throws {
         let text = try Self.documented().map { "\($0.names) \($0.value)" }.joined()
         let labels = Mirror(reflecting: StoreConfiguration(productListPath: "")).children.compactMap(\.label)
         #expect(labels.count > 25)
@@ -227,15 +227,15 @@ final class StoreConfigurationTests {
     }
 
     @Test func `a replaced transport is used by the connection and by the validator`() async throws {
-        let nowhere = Nowhere()
-        let store = try Store(configuration: settings(nowhere))
-        await nowhere.hosts.wait { Set($0).isSuperset(of: ["store", "server"]) }
+        let transport = FailingTransport()
+        let store = try Store(configuration: settings(transport))
+        await transport.hosts.wait { Set($0).isSuperset(of: ["store", "server"]) }
         await store.close()
     }
 
     @Test func `a replaced connection is used for products, purchases and the storefront`() async throws {
-        let nowhere = Nowhere()
-        var configuration = settings(nowhere)
+        let transport = FailingTransport()
+        var configuration = settings(transport)
         configuration.connection = test.connection
         configuration.validator = test.server
         let store = try Store(configuration: configuration)
@@ -244,10 +244,10 @@ final class StoreConfigurationTests {
         try await store.purchaseProduct("pack")
         #expect(test.connection.payments.count == 1)
         await store.close()
-        #expect(nowhere.hosts.all.isEmpty)
+        #expect(transport.hosts.all.isEmpty)
     }
 
-    @Test func `a replaced product request is asked instead of a new one`() async throws {
+    @Test func `a replaced product request is used instead of a new one`() async throws {
         let elsewhere = ScriptedStoreConnection(products: Array(Fixture.products.prefix(1)))
         var configuration = test.configuration()
         configuration.products = ProductRequest(connection: elsewhere)
@@ -266,7 +266,7 @@ final class StoreConfigurationTests {
     }
 
     @Test func `a replaced clock decides what has expired`() async throws {
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         var configuration = test.configuration()
         let later = ManualClock(Fixture.start + Fixture.month)
         configuration.clock = later
@@ -276,7 +276,7 @@ final class StoreConfigurationTests {
         await store.close()
     }
 
-    @Test func `a replaced list takes the place of the file, which is then not read`() async throws {
+    @Test func `a replaced list is used instead of the file, which is then not read`() async throws {
         var configuration = test.configuration()
         configuration.productListPath = "/nowhere/products.json"
         configuration.productList = ProductList([ListedProduct(id: "pack", productType: .nonConsumable)])
@@ -288,7 +288,7 @@ final class StoreConfigurationTests {
     }
 
     @Test(arguments: ["", "/"])
-    func `an absolute path as the store's name is where its files are`(slash: String) async throws {
+    func `an absolute path as the store's name is the place of its files`(slash: String) async throws {
         var configuration = StoreConfiguration(productListPath: "")
         configuration.storageName = "\(folder)/device\(slash)"
         #expect(configuration.stateFolder == "\(folder)/device")
@@ -311,21 +311,21 @@ final class StoreConfigurationTests {
         #endif
     }
 
-    @Test func `any other name is a folder among the user's`() {
+    @Test func `any other name is a folder in the user's application data`() {
         var configuration = StoreConfiguration(productListPath: "")
         #expect(configuration.stateFolder.hasSuffix("/Souk/default"))
         configuration.storageName = "staging"
         #expect(configuration.stateFolder.hasSuffix("/Souk/staging") && configuration.stateFolder.hasPrefix("/"))
     }
 
-    @Test func `a storage that is locked with the device is no empty one, and the store is not opened`() throws {
+    @Test func `with a locked storage the store is not opened`() throws {
         var configuration = test.configuration()
         configuration.storage = LockedStorage()
         let error = #expect(throws: PurchaseError(.storageFailed, "")) { try Store(configuration: configuration) }
         #expect(error?.reason.contains("unlocked") == true)
     }
 
-    @Test func `payments are named as the configuration says`() async throws {
+    @Test func `payments have the ids that the configuration creates`() async throws {
         var configuration = test.configuration()
         let id = PaymentID(UUID())
         configuration.makePaymentID = { id }
@@ -353,7 +353,7 @@ final class StoreConfigurationTests {
         await second.close()
     }
 
-    @Test func `a store that could not be made leaves its name and its folder to the next`() async throws {
+    @Test func `a store that failed to open leaves its name and its folder unlocked`() async throws {
         var configuration = test.configuration()
         configuration.storage = try FileSecureStorage(directory: folder)
         configuration.customer = nil

@@ -29,7 +29,7 @@ struct StoreContentTests {
     private func open(_ content: ScriptedContentManager?, _ customer: Customer = Fixture.customer()) async throws
         -> Store
     {
-        test.say(customer)
+        test.setAnswer(customer)
         var configuration = test.configuration(list: list)
         configuration.contentManager = content
         return try await test.open(configuration)
@@ -55,7 +55,7 @@ struct StoreContentTests {
         await store.close()
     }
 
-    @Test func `content of what was bought is fetched with progress, and is downloaded when that ends`() async throws {
+    @Test func `the content of a bought product is fetched with progress, and is downloaded at the end`() async throws {
         let content = ScriptedContentManager()
         let store = try await open(content, Fixture.customer(purchases: [Fixture.purchase("film")]))
         #expect(store.downloadedContentProducts == ["pro.monthly", "pack"])
@@ -64,7 +64,9 @@ struct StoreContentTests {
         #expect(progress.map(\.received) == [4, 10])
         #expect(progress.map(\.isComplete) == [false, true])
         #expect(progress.last?.location == "/content/film")
-        #expect(store.downloadedContentProducts == ["pro.monthly", "pack", "film"], "known as soon as it is told")
+        #expect(
+            store.downloadedContentProducts == ["pro.monthly", "pack", "film"],
+            "The product must be downloaded as soon as the fetch ends.")
         #expect(store.contentLocation("film") == "/content/film")
         #expect(store.contentLocation("film.half") == "/content/film")
         try await store.deleteProductContent("film")
@@ -73,7 +75,7 @@ struct StoreContentTests {
         #expect(content.calls.all == [.fetch("film", parameters), .delete("film"), .close])
     }
 
-    @Test func `what an earlier run fetched is downloaded from the start`() async throws {
+    @Test func `content from an earlier run is downloaded at the launch`() async throws {
         let store = try await open(ScriptedContentManager(["film"]))
         #expect(await store.reaches { $0.downloadedContentProducts.contains("film") } != nil)
         await store.close()
@@ -88,7 +90,7 @@ struct StoreContentTests {
         await store.close()
     }
 
-    @Test func `content of what is neither bought nor acquired is refused, and nothing is fetched`() async throws {
+    @Test func `the content of a product that is not bought or acquired is refused without a fetch`() async throws {
         let content = ScriptedContentManager()
         let store = try await open(content, Fixture.customer(subscriptions: [Fixture.subscription()]))
         for id in ["film", "looks"] {
@@ -109,7 +111,7 @@ struct StoreContentTests {
         await store.close()
     }
 
-    @Test func `a product without content is there at once`() async throws {
+    @Test func `a product without content is complete at once`() async throws {
         let store = try await open(nil)
         #expect(try await all(store.fetchProductContent("pack")) == [.nothing])
         #expect(ContentProgress.nothing.isComplete)
@@ -118,7 +120,7 @@ struct StoreContentTests {
         await store.close()
     }
 
-    @Test func `a fetcher that the store does not have is named, and its owner hears of it`() async throws {
+    @Test func `a fetcher that is not registered is an error with its name, and an event`() async throws {
         let store = try await open(nil, Fixture.customer(purchases: [Fixture.purchase("film")]))
         let error = await #expect(throws: PurchaseError.self) { try await all(store.fetchProductContent("film")) }
         #expect(error?.code == .contentFetcherNotRegistered && error?.reason.contains("\"remote\"") == true)
@@ -130,7 +132,7 @@ struct StoreContentTests {
         await store.close()
     }
 
-    @Test func `who stops listening gives up the fetch, and a failure is the listener's`() async throws {
+    @Test func `a listener that is cancelled ends the fetch, and a failure is thrown to the listener`() async throws {
         let content = ScriptedContentManager()
         let store = try await open(content, Fixture.customer(purchases: [Fixture.purchase("film")]))
         let gaveUp = Gate()

@@ -45,7 +45,7 @@ struct StoreCreditTests {
         return try await test.open(configuration)
     }
 
-    @Test func `credit is asked for, kept, and spent once on each item`() async throws {
+    @Test func `credit is fetched, stored, and spent once on each item`() async throws {
         let store = try await open()
         #expect(store.cachedCredit("coins") == nil)
         #expect(try await store.credit("coins").balance == 100)
@@ -56,7 +56,7 @@ struct StoreCreditTests {
         #expect(try await store.redeem(["look.1": "filter"], credit: "coins").items.map(\.cost) == [0])
         await store.close()
         let again = try await open()
-        #expect(again.cachedCredit("coins")?.balance == 35, "survives a restart")
+        #expect(again.cachedCredit("coins")?.balance == 35, "The credit must survive a restart.")
         #expect(again.cachedCredit("gems") == nil)
         await again.close()
     }
@@ -69,7 +69,7 @@ struct StoreCreditTests {
         await store.close()
     }
 
-    @Test func `a price that is missing is named`() async throws {
+    @Test func `the error names an item without a price`() async throws {
         let store = try await open()
         await #expect {
             try await store.creditPrices("coins", of: ["filter", "hat"])
@@ -79,7 +79,7 @@ struct StoreCreditTests {
         await store.close()
     }
 
-    @Test func `too little credit, a server that is away and no service have codes of their own`() async throws {
+    @Test func `too little credit, an unreachable server and a missing service have codes of their own`() async throws {
         let store = try await open()
         _ = try await store.credit("coins")
         bank.error.withLock {

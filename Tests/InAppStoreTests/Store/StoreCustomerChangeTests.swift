@@ -8,7 +8,7 @@ import Testing
 
 @testable import InAppStore
 
-/// The owner of a purchase when the customers of a device change.
+/// The owner of a purchase after the customer of a device changes.
 @Suite(.timeLimit(.minutes(2)))
 struct StoreCustomerChangeTests {
     private let test = StoreTestContext()
@@ -42,7 +42,7 @@ struct StoreCustomerChangeTests {
     }
 
     /// Prepares a device on which `customer` was logged in during an earlier run.
-    private func wasHere(_ customer: CustomerID) throws {
+    private func rememberCustomer(_ customer: CustomerID) throws {
         try test.storage.set(try WireJSON.encode([customer.appAccountToken]), for: "customersOfThisDevice")
     }
 
@@ -70,14 +70,14 @@ struct StoreCustomerChangeTests {
         }
     }
 
-    @Test func `a purchase that the server has not heard of is not presented as the next customer's`() async throws {
+    @Test func `an unacknowledged purchase is not presented for the next customer`() async throws {
         test.breakServer()
         let store = try await test.open(customer: anna)
         await #expect(throws: PurchaseError(.acknowledgementPending, "")) { try await store.purchaseProduct("pack") }
         let bought = try #require(test.connection.unfinished.first)
 
         try await store.logOut()
-        test.say(Fixture.customer())
+        test.setAnswer(Fixture.customer())
         try await store.logIn(boris)
         await #expect {
             try await store.validateTransaction(bought.id.rawValue)
@@ -92,11 +92,13 @@ struct StoreCustomerChangeTests {
         #expect(presented.last == .validate([bought.id], anna))
         await store.close()
         #expect(test.connection.finished == [bought.id])
-        #expect(presented.filter { $0 == .validate([bought.id], anna) }.count == 2, "in vain, and when she was back")
+        #expect(
+            presented.filter { $0 == .validate([bought.id], anna) }.count == 2,
+            "The purchase must be presented before and after the login of boris.")
     }
 
     @Test func `a renewal that arrives for another customer waits for that customer, and is reported`() async throws {
-        try wasHere(anna)
+        try rememberCustomer(anna)
         let store = try await test.open(customer: boris)
         var events = store.events.makeAsyncIterator()
         var completed = store.completedTransactions.makeAsyncIterator()
@@ -106,7 +108,9 @@ struct StoreCustomerChangeTests {
         #expect(event?.transactionID == "7")
         report(transaction("8", of: nil))
         #expect(await completed.next()?.id == "8")
-        #expect(presented == [.validate(["8"], boris)], "nobody's is whose it is that is there")
+        #expect(
+            presented == [.validate(["8"], boris)],
+            "A transaction without a token must be presented for the current customer.")
 
         try await store.logIn(anna)
         #expect(await completed.next()?.id == "7")
@@ -115,8 +119,8 @@ struct StoreCustomerChangeTests {
         #expect(presented == [.validate(["8"], boris), .validate(["7"], anna)])
     }
 
-    @Test func `what waits for a customer survives others coming and going`() async throws {
-        try wasHere(anna)
+    @Test func `a waiting transaction waits through logins of other customers`() async throws {
+        try rememberCustomer(anna)
         let store = try await test.open(customer: boris)
         var events = store.events.makeAsyncIterator()
         report(transaction("7", of: anna))
@@ -134,8 +138,8 @@ struct StoreCustomerChangeTests {
         #expect(presented == [.validate(["7"], anna)])
     }
 
-    @Test func `a log-in presents what waits also when the server cannot be asked about the customer`() async throws {
-        try wasHere(anna)
+    @Test func `a login presents waiting transactions also if the request for the customer fails`() async throws {
+        try rememberCustomer(anna)
         let store = try await test.open(customer: boris)
         var events = store.events.makeAsyncIterator()
         report(transaction("7", of: anna))
@@ -152,9 +156,9 @@ struct StoreCustomerChangeTests {
         await store.close()
     }
 
-    @Test func `a restore leaves out what is another customer's, and says so`() async throws {
-        try wasHere(anna)
-        test.say(Fixture.customer())
+    @Test func `a restore omits and reports another customer's purchases`() async throws {
+        try rememberCustomer(anna)
+        test.setAnswer(Fixture.customer())
         let store = try await test.open(customer: boris)
         var events = store.events.makeAsyncIterator()
         let (hers, his) = (
@@ -169,7 +173,7 @@ struct StoreCustomerChangeTests {
         #expect(await events.next()?.transactionID == "1")
 
         test.connection.set(restorable: [hers])
-        #expect(try await store.restorePurchases().nothingToRestore, "there is nothing of his")
+        #expect(try await store.restorePurchases().nothingToRestore, "boris has no purchase to restore.")
         try await store.logIn(anna)
         #expect(try await store.restorePurchases().restored == ["pro.monthly"])
         await store.close()
@@ -183,7 +187,7 @@ struct StoreCustomerChangeTests {
         #expect(presented == [.validate(["7"], boris)])
     }
 
-    @Test func `who has logged in is remembered for the next run`() async throws {
+    @Test func `the customers of the device are stored for the next run`() async throws {
         test.server.answer { Fixture.customer($0) }
         let store = try await test.open(customer: anna)
         try await store.logIn(boris)
@@ -192,7 +196,7 @@ struct StoreCustomerChangeTests {
         #expect(try WireJSON.decode([UUID].self, from: kept) == [anna.appAccountToken, boris.appAccountToken])
     }
 
-    @Test func `what one customer may not present is presented again by the next`() async throws {
+    @Test func `a transaction that is refused for one customer is presented for the next`() async throws {
         serve(only: anna)
         let store = try await test.open(customer: boris)
         var events = store.events.makeAsyncIterator()
@@ -206,7 +210,7 @@ struct StoreCustomerChangeTests {
         #expect(test.connection.finished == ["7"])
     }
 
-    @Test func `what was refused can be validated once more`() async throws {
+    @Test func `a refused transaction can be validated again`() async throws {
         serve(only: anna)
         let store = try await test.open(customer: boris)
         await #expect(throws: PurchaseError(.purchaseFailed, "")) { try await store.purchaseProduct("coins") }
@@ -221,7 +225,7 @@ struct StoreCustomerChangeTests {
         #expect(test.connection.finished == [id])
     }
 
-    @Test func `a customer who comes while the one before is being refused is not forgotten`() async throws {
+    @Test func `a transaction is presented for a customer who logs in before it is refused for another`() async throws {
         let mayAnswer = Gate()
         test.server.judge { transactions, customer in
             guard customer == "boris" else {
@@ -245,7 +249,7 @@ struct StoreCustomerChangeTests {
         #expect(presented == [.validate(["7"], boris), .validate(["7"], anna)])
     }
 
-    @Test func `nothing is bought for somebody who came after it was asked for`() async throws {
+    @Test func `a purchase is not made for a customer who logs in after it was requested`() async throws {
         let store = try await test.open(customer: anna)
         let (mayGoOn, isAsked) = (Gate(), Gate())
         test.connection.before { call in
@@ -264,7 +268,7 @@ struct StoreCustomerChangeTests {
         await store.close()
     }
 
-    @Test func `a purchase that its customer left behind is delivered at the launch at which they are back`()
+    @Test func `an unacknowledged purchase is delivered at the next launch with its customer`()
         async throws
     {
         test.breakServer()
@@ -272,7 +276,7 @@ struct StoreCustomerChangeTests {
         await #expect(throws: PurchaseError(.acknowledgementPending, "")) { try await first.purchaseProduct("pack") }
         let bought = try #require(test.connection.unfinished.first)
         await first.close()
-        test.say(Fixture.customer())
+        test.setAnswer(Fixture.customer())
 
         for customer in [boris, anna] {
             let reconnected = test.connection.reconnected()

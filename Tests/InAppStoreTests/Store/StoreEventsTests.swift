@@ -57,7 +57,7 @@ struct StoreEventsTests {
     }
 
     @Test func `an acquisition is reported without a transaction`() async throws {
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let reported = try await events([.purchaseSuccessful]) { try await $0.purchaseProduct("film.noir") }
         #expect(reported.map(\.productID) == ["film.noir"])
         #expect(reported.map(\.transactionID) == [nil])
@@ -84,7 +84,7 @@ struct StoreEventsTests {
         #expect(reported.map(\.productID) == ["unheard.of", "pack"])
     }
 
-    @Test func `a validation that was asked for and failed is critical, one that was given up is none`() async throws {
+    @Test func `a requested validation that fails is a critical event, and a cancelled one is no event`() async throws {
         let reported = try await events([.receiptValidationFailed]) { store in
             test.breakServer()
             try? await store.validateReceipt()
@@ -122,10 +122,10 @@ struct StoreEventsTests {
 
     // MARK: - Refreshing
 
-    @Test func `refreshing asks the store, then the server`() async throws {
+    @Test func `a refresh asks the store, then the server`() async throws {
         test.connection.set(restorable: [ScriptedStoreConnection.transaction("1", "pack")])
         let store = try await test.open()
-        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         let asked = test.server.calls.all.count
         try await store.refreshReceipt()
         #expect(store.allowedProducts == ["pack"])
@@ -133,10 +133,10 @@ struct StoreEventsTests {
         await store.close()
     }
 
-    @Test func `a store that cannot be asked is an event, and the server is asked all the same`() async throws {
+    @Test func `an unreachable store is an event, and the server is asked anyway`() async throws {
         test.connection.before { call in if call == .restore { throw StoreFailure(code: .unreachable, reason: "") } }
         let reported = try await events([.restorePurchasesFailed]) { store in
-            test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+            test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("pack")]))
             try await store.refreshReceipt()
             #expect(store.allowedProducts == ["pack"])
         }
@@ -153,7 +153,7 @@ struct StoreEventsTests {
         await store.close()
     }
 
-    @Test func `a server that cannot be asked is the answer of refreshing`() async throws {
+    @Test func `a refresh throws if the server is unreachable`() async throws {
         let store = try await test.open()
         test.breakServer()
         await #expect(throws: PurchaseError(.receiptValidationFailed, "")) { try await store.refreshReceipt() }

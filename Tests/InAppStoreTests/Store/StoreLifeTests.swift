@@ -29,7 +29,7 @@ struct StoreLifeTests {
             await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
         }
         var store: Store?
-        try await until("the storage is given back") {
+        try await until("the storage is unlocked") {
             store = try? Store(configuration: test.configuration())
             return store != nil
         }
@@ -41,12 +41,13 @@ struct StoreLifeTests {
         (["SOUK_STORE_URL": "", "SOUK_SERVER_URL": "http://127.0.0.1:1"], "SOUK_STORE_URL"),
         (["SOUK_STORE_URL": "http://127.0.0.1:1", "SOUK_SERVER_URL": "http://127.0.0.1:2"], "SOUK_PUBLIC_KEY"),
     ])
-    func `a setting that is missing is named in one sentence`(environment: [String: String], missing: String) {
+    func `the error of a missing setting is one sentence with its name`(environment: [String: String], missing: String)
+    {
         var configuration = StoreConfiguration(productListPath: "")
         configuration.productList = Fixture.list
         configuration.storage = MemorySecureStorage()
         configuration.storageName = test.name
-        configuration.transport = Nowhere()
+        configuration.transport = FailingTransport()
         configuration.environment = environment
         #expect {
             try Store(configuration: configuration)
@@ -70,14 +71,14 @@ struct StoreLifeTests {
         await store.close()
         await #expect(throws: PurchaseError(.operationCancelled, "")) { try await question.value }
         await #expect(throws: PurchaseError(.purchaseFailed, "")) { try await purchase.value }
-        #expect(test.server.calls.all == [.customer("anna")], "what was never asked is not asked at the end")
+        #expect(test.server.calls.all == [.customer("anna")], "Closing must not ask the server.")
         #expect(test.connection.finished.isEmpty)
     }
 
     // MARK: - Restarting
 
-    @Test func `the answer and what was acquired survive a restart without the server`() async throws {
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
+    @Test func `the answer and the acquired products survive a restart without the server`() async throws {
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
         let first = try await test.open()
         try await first.purchaseProduct("film.noir")
         let before = first.snapshot
@@ -92,8 +93,8 @@ struct StoreLifeTests {
         await second.close()
     }
 
-    @Test func `what was kept about one customer never counts for another`() async throws {
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
+    @Test func `stored values of one customer never count for another`() async throws {
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
         let first = try await test.open(customer: "anna")
         try await first.acquireAllEnabledProducts()
         await first.close()
@@ -105,8 +106,8 @@ struct StoreLifeTests {
     }
 
     @Test(arguments: ["validation", "acquiredViaSubscription"])
-    func `a damaged value is had from its copy, and told of`(key: String) async throws {
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
+    func `a damaged value is read from its copy, and reported`(key: String) async throws {
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
         let first = try await test.open()
         try await first.purchaseProduct("film.noir")
         await first.close()
@@ -114,7 +115,7 @@ struct StoreLifeTests {
         try test.storage.set(Array(#"{"customer": "anna", "value": 7}"#.utf8), for: key)
         test.breakServer()
         let second = try await test.open()
-        #expect(second.allowedProducts == ["pack", "film.noir"], "nobody who paid is locked out")
+        #expect(second.allowedProducts == ["pack", "film.noir"], "Paid products must stay allowed.")
         var events = second.events.makeAsyncIterator()
         let event = await events.next()
         #expect(event?.code == .storageFailed)
@@ -123,14 +124,15 @@ struct StoreLifeTests {
         await second.close()
     }
 
-    @Test func `bought, crashed before the server knew, acknowledged at the next launch`() async throws {
+    @Test func `a purchase that the server did not get before a crash is acknowledged at the next launch`() async throws
+    {
         test.breakServer()
         let first = try await test.open()
         await #expect(throws: PurchaseError(.acknowledgementPending, "")) { try await first.purchaseProduct("pack") }
         await first.close()
         #expect(test.connection.finished.isEmpty)
 
-        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         var configuration = test.configuration()
         let reconnected = test.connection.reconnected()
         configuration.connection = reconnected
@@ -144,7 +146,7 @@ struct StoreLifeTests {
 
     // MARK: - Customers
 
-    @Test func `no failure of the server to answer rejects a user, and questions say what is wrong`() async throws {
+    @Test func `a login succeeds although the server fails, and getPaidFeatures throws the reason`() async throws {
         let store = try await test.open(customer: nil)
         let plugin = InAppStorePurchasePlugin(store: store)
         struct Away: Error {}
@@ -161,7 +163,7 @@ struct StoreLifeTests {
             }
             #expect(store.customer == "anna")
         }
-        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         try await plugin.logIn(appUserId: .string("anna"))
         #expect(store.allowedProducts == ["pack"])
         await plugin.logOut()
@@ -172,8 +174,8 @@ struct StoreLifeTests {
         await store.close()
     }
 
-    @Test func `what was known of one customer is gone for the next, also after a restart`() async throws {
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
+    @Test func `values of one customer are deleted for the next, also after a restart`() async throws {
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
         let store = try await test.open()
         try await store.acquireAllEnabledProducts()
         test.breakServer()
@@ -186,7 +188,7 @@ struct StoreLifeTests {
         await again.close()
     }
 
-    @Test func `an answer about somebody who has left is not kept, and their purchase is finished`() async throws {
+    @Test func `an answer about a former customer is not stored, and their purchase is finished`() async throws {
         let store = try await test.open()
         let mayAnswer = Gate()
         test.server.judge { transactions, customer in
@@ -202,7 +204,7 @@ struct StoreLifeTests {
         mayAnswer.open()
         try await purchase.value
         try await logIn.value
-        #expect(store.purchasedProducts == [], "boris has bought nothing")
+        #expect(store.purchasedProducts == [], "boris must not have anna's purchase.")
         await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
         await store.close()
         #expect(test.server.calls.all.suffix(1) == [.customer("boris")])

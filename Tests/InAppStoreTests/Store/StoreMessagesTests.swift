@@ -9,7 +9,7 @@ struct StoreMessagesTests {
     private let test = StoreTestContext()
     private let rise = StoreMessage(id: "1", reason: .priceIncreaseConsent, productID: "pro.monthly")
 
-    @Test func `everybody who listens hears all messages that are open`() async throws {
+    @Test func `each observer receives all open messages`() async throws {
         let store = try await test.open()
         var first = store.messages.makeAsyncIterator()
         test.connection.set(messages: [rise])
@@ -54,7 +54,7 @@ struct StoreMessagesTests {
         await store.close()
     }
 
-    @Test func `a code that is refused is an error with the App Store's reason`() async throws {
+    @Test func `a refused code is an error with the App Store's reason`() async throws {
         let store = try await test.open()
         for (failure, code) in [
             (StoreFailure.Code.invalidCode, PurchaseError.Code.codeRedemptionFailed),

@@ -40,7 +40,7 @@ struct StoreObservationTests {
             default: _ = store.snapshot
             }
         }
-        test.say(
+        test.setAnswer(
             Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
         try await store.validateReceipt()
         try await changed.pass()
@@ -48,8 +48,8 @@ struct StoreObservationTests {
         await store.close()
     }
 
-    @Test func `what ends by the clock is heard of at its instant`() async throws {
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+    @Test func `an observer is notified of an end at its instant`() async throws {
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let store = try await test.open()
         try await store.acquireAllEnabledProducts()
         #expect(!store.allowedProducts.isEmpty)
@@ -61,8 +61,8 @@ struct StoreObservationTests {
         await store.close()
     }
 
-    @Test func `an answer that says nothing new is not heard of`() async throws {
-        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+    @Test func `an unchanged answer does not notify observers`() async throws {
+        test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         let store = try await test.open()
         _ = try await store.productList()
         let heard = Locked(false)
@@ -85,7 +85,7 @@ struct StoreObservationTests {
             let now = store.snapshot
             read.withLock { $0 = now }
         }
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         try await store.validateReceipt()
         let now = try #require(read.withLock { $0 })
         #expect(now != before)
@@ -112,13 +112,13 @@ struct StoreObservationTests {
             }
             return mixed
         }
-        try await until("somebody reads") { reads.withLock { $0 > 0 } }
+        try await until("a reader has begun") { reads.withLock { $0 > 0 } }
         for _ in 0..<50 {
             try await store.logIn("boris")
             try await store.logIn("anna")
             try await store.acquireAllEnabledProducts()
         }
-        try await until("it was read meanwhile") { reads.withLock { $0 > 1 } }
+        try await until("the snapshot was read again") { reads.withLock { $0 > 1 } }
         reader.cancel()
         #expect(await reader.value.isEmpty)
         await store.close()

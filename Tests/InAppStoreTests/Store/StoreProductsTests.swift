@@ -21,7 +21,7 @@ struct StoreProductsTests {
         }
     }
 
-    @Test func `prices are fetched in every run before anybody asks`() async throws {
+    @Test func `prices are fetched in every run without a request of the app`() async throws {
         for _ in 0..<2 {
             let before = asked().count
             let store = try await test.open()
@@ -54,7 +54,7 @@ struct StoreProductsTests {
         await store.close()
     }
 
-    @Test func `what the store does not sell is absent, and told of once`() async throws {
+    @Test func `a product that the store does not sell is absent, and reported once`() async throws {
         test.connection.set(products: Fixture.products.filter { $0.id != "coins" })
         let store = try await test.open()
         var events = store.events.makeAsyncIterator()
@@ -66,7 +66,7 @@ struct StoreProductsTests {
         #expect(await events.next() == nil)
     }
 
-    @Test func `a list of subscribers' products alone is not an error`() async throws {
+    @Test func `a list that contains only subscribers' products is not an error`() async throws {
         let list = ProductList([
             ListedProduct(id: "film", productType: .nonConsumable, isSubscribersOnly: true)
         ])
@@ -76,7 +76,7 @@ struct StoreProductsTests {
         await store.close()
     }
 
-    @Test func `identifiers that are not in the list are named`() async throws {
+    @Test func `the error names identifiers that are not in the list`() async throws {
         let store = try await test.open()
         await #expect {
             _ = try await store.fetchProductsInfo(["pack", "y", "x", ""])
@@ -87,7 +87,7 @@ struct StoreProductsTests {
         await store.close()
     }
 
-    @Test func `a cancelled question about products says so`() async throws {
+    @Test func `a cancelled request for products throws operationCancelled`() async throws {
         test.connection.before { call in if case .products = call { try await Gate().pass() } }
         let store = try await test.open()
         let question = Task { _ = try await store.productList() }
@@ -133,7 +133,7 @@ struct StoreProductsTests {
         #expect(shown.map(\.price.milliunits) == [milliunits])
         #expect(try await store.fetchProductsInfo(["lens"])["lens"]?.price.milliunits == milliunits)
         let id = try #require(ProductID(rawValue: sold))
-        test.say(Fixture.customer(purchases: [Fixture.purchase(id)]))
+        test.setAnswer(Fixture.customer(purchases: [Fixture.purchase(id)]))
         try await store.purchaseProduct("lens")
         #expect(test.connection.payments.map(\.productID) == [id])
         #expect(store.purchasedProducts == ["lens"] && store.allowedProducts == ["lens"])
@@ -142,7 +142,7 @@ struct StoreProductsTests {
         await store.close()
     }
 
-    @Test func `a purchase before any price is known finds its country first`() async throws {
+    @Test func `a purchase before the prices are known buys the variant of the storefront`() async throws {
         sellVariants(in: "IND")
         test.connection.before { call in
             if case .products(let ids) = call, ids.count > 1 { throw StoreFailure(code: .unreachable, reason: "") }

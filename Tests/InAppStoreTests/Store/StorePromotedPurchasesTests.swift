@@ -27,12 +27,12 @@ struct StorePromotedPurchasesTests {
         return nil
     }
 
-    @Test func `what the customer began in the App Store goes on by itself`() async throws {
+    @Test func `a promoted purchase continues by itself`() async throws {
         let store = try await test.open()
         var completed = store.completedTransactions.makeAsyncIterator()
         test.connection.promote("pack")
         let transaction = await completed.next()
-        #expect(transaction?.productID == "pack", "nobody waits for it, so it is a completed transaction")
+        #expect(transaction?.productID == "pack", "A purchase without a waiting caller is a completed transaction.")
         #expect(test.connection.payments.map(\.productID) == ["pack"])
         #expect(test.connection.payments.first?.appAccountToken == store.customer.appAccountToken)
         var events = store.events.makeAsyncIterator()
@@ -41,7 +41,7 @@ struct StorePromotedPurchasesTests {
         await store.close()
     }
 
-    @Test func `it is bought under the offer that the App Store showed`() async throws {
+    @Test func `a promoted purchase has the offer of the App Store`() async throws {
         let store = try await test.open()
         var completed = store.completedTransactions.makeAsyncIterator()
         test.connection.promote("pro.monthly", offer: .winBack("back"))
@@ -50,14 +50,16 @@ struct StorePromotedPurchasesTests {
         await store.close()
     }
 
-    @Test func `what is put off waits until the app goes on with it, once`() async throws {
+    @Test func `a postponed purchase waits until the app continues it, once`() async throws {
         let store = try await open { _, _, _ in .postpone }
         var events = store.events.makeAsyncIterator()
         for product: ProductID in ["pack", "coins", "pack"] {
             test.connection.promote(product)
             #expect(await next(&events)?.code == .promotedPurchasePostponed)
         }
-        #expect(store.postponedPurchases.map(\.productID) == ["coins", "pack"], "the same again is the same")
+        #expect(
+            store.postponedPurchases.map(\.productID) == ["coins", "pack"],
+            "A repeated purchase must be in the list once.")
         #expect(test.connection.payments.isEmpty)
         try await store.continuePurchase("pack")
         #expect(test.connection.payments.map(\.productID) == ["pack"])
@@ -68,7 +70,7 @@ struct StorePromotedPurchasesTests {
         await store.close()
     }
 
-    @Test func `a purchase that was put off and then fails is put off no longer`() async throws {
+    @Test func `a postponed purchase that fails is no longer postponed`() async throws {
         let store = try await open { _, _, _ in .postpone }
         var events = store.events.makeAsyncIterator()
         test.connection.promote("pack")
@@ -84,7 +86,7 @@ struct StorePromotedPurchasesTests {
         await store.close()
     }
 
-    @Test func `a product that is not in the list is refused without asking`() async throws {
+    @Test func `an unlisted product is refused without asking the app`() async throws {
         let store = try await open { _, _, _ in .buy }
         var events = store.events.makeAsyncIterator()
         test.connection.promote("unheard.of")
@@ -96,8 +98,8 @@ struct StorePromotedPurchasesTests {
         await store.close()
     }
 
-    @Test func `no customer pays twice, or for a second subscription`() async throws {
-        test.say(
+    @Test func `an owned product and a second subscription are refused`() async throws {
+        test.setAnswer(
             Fixture.customer(subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")]))
         let store = try await test.open()
         var events = store.events.makeAsyncIterator()
@@ -106,13 +108,13 @@ struct StorePromotedPurchasesTests {
             #expect(await next(&events)?.code == .promotedPurchaseRefused, "\(product)")
         }
         test.connection.promote("coins")
-        #expect(await next(&events)?.code == .promotedPurchaseBegun, "coins are used up and bought again")
+        #expect(await next(&events)?.code == .promotedPurchaseBegun, "A consumable can be bought again.")
         await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
         #expect(test.connection.payments.map(\.productID) == ["coins"])
         await store.close()
     }
 
-    @Test func `who subscribed once may subscribe again`() throws {
+    @Test func `a customer whose subscription has expired can subscribe again`() throws {
         let product = try #require(Fixture.list["basic.monthly"])
         for (isExpired, answer) in [(true, PromotedPurchaseAnswer.buy), (false, .refuse)] {
             let snapshot = StoreSnapshot(

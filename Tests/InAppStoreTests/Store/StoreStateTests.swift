@@ -29,17 +29,17 @@ struct StoreStateTests {
     }
 
     @Test(arguments: [
-        Row(testDescription: "nothing known", allowed: []),
+        Row(testDescription: "nothing is known", allowed: []),
         Row(testDescription: "bought", purchases: [Fixture.purchase("pack")], allowed: ["pack"]),
         Row(
-            testDescription: "bought and taken back",
+            testDescription: "a revoked purchase",
             purchases: [Fixture.purchase("pack", revoked: Fixture.start)], allowed: []),
         Row(
             testDescription: "a consumable is used up", purchases: [Fixture.purchase("coins", kind: .consumable)],
             allowed: []),
         Row(testDescription: "a subscription acquires nothing", subscriptions: [Fixture.subscription()], allowed: []),
         Row(
-            testDescription: "acquired and subscribed", subscriptions: [Fixture.subscription()],
+            testDescription: "acquired products with a subscription", subscriptions: [Fixture.subscription()],
             acquired: ["film.noir", "lens.macro"], allowed: ["film.noir", "lens.macro"]),
         Row(
             testDescription: "a discount is the same subscription",
@@ -54,14 +54,14 @@ struct StoreStateTests {
             subscriptions: [Fixture.subscription("old.yearly")], acquired: ["film.noir", "pack"],
             allowed: ["film.noir", "pack"]),
         Row(
-            testDescription: "never a subscription itself", subscriptions: [Fixture.subscription()],
+            testDescription: "an acquired subscription is not allowed", subscriptions: [Fixture.subscription()],
             acquired: ["basic.monthly"], allowed: []),
         Row(
-            testDescription: "expired: only what was bought",
+            testDescription: "expired: only bought products",
             subscriptions: [Fixture.subscription(until: Fixture.start, state: .expired)],
             purchases: [Fixture.purchase("pack")], acquired: ["film.noir"], allowed: ["pack"]),
         Row(
-            testDescription: "taken back: only what was bought",
+            testDescription: "revoked: only bought products",
             subscriptions: [Fixture.subscription(revoked: Fixture.start, state: .revoked)],
             purchases: [Fixture.purchase("pack")], acquired: ["film.noir"], allowed: ["pack"]),
         Row(
@@ -71,7 +71,7 @@ struct StoreStateTests {
                 Fixture.subscription("basic.monthly", original: "2"),
             ], acquired: ["film.noir", "lens.macro"], allowed: ["film.noir"]),
     ])
-    func `allowed are bought, pre-acquired, and acquired while a subscription enables them`(_ row: Row) {
+    func `bought products, and acquired ones that a subscription enables, are allowed`(_ row: Row) {
         let customer = Fixture.customer(subscriptions: row.subscriptions, purchases: row.purchases)
         let snapshot = state(customer, acquired: row.acquired).snapshot(at: start)
         #expect(snapshot.allowedProducts == row.allowed)
@@ -101,8 +101,8 @@ struct StoreStateTests {
 
     // MARK: - Time
 
-    /// Returns whether the customer has access to the acquired product, the subscription and the feature. The three
-    /// always agree.
+    /// Returns whether the customer has access to the acquired product. Expects the same of the subscription and the
+    /// feature.
     private func hasAccess(_ state: StoreState, at now: Date) -> Bool {
         let snapshot = state.snapshot(at: now)
         let access = snapshot.allowedProducts.contains("film.noir")
@@ -121,7 +121,7 @@ struct StoreStateTests {
         #expect(!hasAccess(state, at: end + 1))
     }
 
-    @Test func `in production access outlives the expiry by the grace while no answer can be had`() {
+    @Test func `in production access continues for the grace period without an answer`() {
         let customer = Fixture.customer(environment: .production, subscriptions: [Fixture.subscription()])
         let state = state(customer, acquired: ["film.noir"])
         #expect(hasAccess(state, at: end - 0.001))
@@ -131,7 +131,7 @@ struct StoreStateTests {
         #expect(state.nextChange(after: end) == end + week)
     }
 
-    @Test func `a renewal that the store has not spoken about may be under way`() {
+    @Test func `a subscription with unknown auto-renewal has a grace period`() {
         let customer = Fixture.customer(
             environment: .production, subscriptions: [Fixture.subscription(renews: nil)])
         #expect(hasAccess(state(customer, acquired: ["film.noir"]), at: end + week - 1))
@@ -141,13 +141,15 @@ struct StoreStateTests {
         Fixture.subscription(renews: false), Fixture.subscription(revoked: Fixture.start),
         Fixture.subscription(revoked: nil, state: .revoked),
     ])
-    func `there is no grace for what was not to renew or was taken back`(_ subscription: CustomerSubscription) {
+    func `a subscription without auto-renewal, or a revoked one, has no grace period`(
+        _ subscription: CustomerSubscription
+    ) {
         let customer = Fixture.customer(environment: .production, subscriptions: [subscription])
         #expect(state(customer).snapshot(at: end).subscriptionInfo?.isExpired == true)
         #expect(state(customer).snapshot(at: end + 1).subscriptionInfo?.isExpired == true)
     }
 
-    @Test func `what the server has seen end gets no grace, also when its answer has grown old`() {
+    @Test func `a subscription that the server reports as expired has no grace period`() {
         let later = end + 86400
         let customer = Fixture.customer(
             environment: .production, asOf: later, validUntil: later + 3600,
@@ -163,10 +165,10 @@ struct StoreStateTests {
             environment: .production, validUntil: end + 3600, subscriptions: [Fixture.subscription()])
         let state = state(customer, acquired: ["film.noir"])
         #expect(!hasAccess(state, at: end))
-        #expect(hasAccess(state, at: end + 3600), "the answer has ended, and nobody knows better")
+        #expect(hasAccess(state, at: end + 3600), "The answer is no longer valid, so the grace period applies.")
     }
 
-    @Test func `no failure takes an unexpired entitlement away`() {
+    @Test func `failed requests take no unexpired entitlement away`() {
         var state = state(
             Fixture.customer(
                 validUntil: start + 60, subscriptions: [Fixture.subscription()], purchases: [Fixture.purchase("pack")],
@@ -187,7 +189,7 @@ struct StoreStateTests {
 
     // MARK: - Requests to the server
 
-    @Test func `the server is asked at once, when its answer ends, and when it has grown old`() {
+    @Test func `the server is asked at once, at the end of its answer, and after 14 days`() {
         #expect(state(nil).nextRefresh == .distantPast)
         let ending = Fixture.customer(validUntil: start + 60)
         #expect(state(ending).nextRefresh == start + 60)
@@ -195,7 +197,7 @@ struct StoreStateTests {
         #expect(state(Fixture.customer(validUntil: start + 90 * 86400)).nextRefresh == start + 14 * 86400)
     }
 
-    @Test func `an answer that had ended when it came is not asked for without a pause`() {
+    @Test func `after an answer that had already ended the store pauses before the next request`() {
         #expect(state(Fixture.customer(validUntil: start - 5)).nextRefresh == start + 60)
     }
 

@@ -27,7 +27,7 @@ struct StoreTests {
     // MARK: - Buying
 
     @Test func `a purchase is acknowledged by the server before it is finished at the store`() async throws {
-        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         let store = try await test.open()
         try await store.purchaseProduct("pack")
         #expect(store.allowedProducts == ["pack"])
@@ -47,7 +47,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `an offer goes to the store with its whole signature, and with none in part`() async throws {
+    @Test func `an offer is sent with its whole signature, and refused with a part of it`() async throws {
         let store = try await test.open()
         let plugin = InAppStorePurchasePlugin(store: store)
         let product = Product(productIdentifier: "pro.monthly", productType: .autoRenewableSubscription)
@@ -56,7 +56,7 @@ struct StoreTests {
             productDiscount: ProductDiscount(identifier: "half"), identifier: "half", keyIdentifier: "key",
             nonce: UUID(), signedAt: signedAt, signature: [1, 2])
         guard case .success = await plugin.purchase(product, with: offer) else {
-            Issue.record("a signed offer was not bought")
+            Issue.record("The signed offer was not bought.")
             return
         }
         let asked = test.connection.payments.last?.offer
@@ -64,11 +64,11 @@ struct StoreTests {
         #expect(asked?.signature?.timestamp == 1_767_225_600_123)
         (offer.nonce, offer.compactJWS) = (nil, nil)
         guard case .failure(let error) = await plugin.purchase(product, with: offer) else {
-            Issue.record("half a signature was taken")
+            Issue.record("An offer with an incomplete signature was bought.")
             return
         }
         #expect((error as? PurchaseError)?.code == .validationError)
-        #expect(test.connection.payments.count == 1, "the store was not asked")
+        #expect(test.connection.payments.count == 1, "The refused offer must not be sent to the store.")
         offer.compactJWS = "a.b.c"
         _ = await plugin.purchase(product, with: offer)
         #expect(test.connection.payments.last?.offer == .promotional("half", compactJWS: "a.b.c"))
@@ -99,7 +99,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `a question about products that fails is the purchase's answer`() async throws {
+    @Test func `a failed request for products fails the purchase`() async throws {
         test.connection.set(products: [])
         let store = try await test.open()
         await #expect {
@@ -147,7 +147,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `what cannot be bought is refused before the store is asked`() async throws {
+    @Test func `an invalid purchase is refused before the payment`() async throws {
         let store = try await test.open()
         #expect(await code { try await store.purchaseProduct("unheard.of") } == "invalidProductForPurchasing")
         #expect(await code { try await store.purchaseProduct("") } == "invalidProductForPurchasing")
@@ -168,7 +168,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `a purchase by its typed id says what came of it, in any quantity that the store would take`()
+    @Test func `a purchase by its typed id returns the result, for each valid quantity`()
         async throws
     {
         let store = try await test.open()
@@ -190,8 +190,8 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `a feature is active until its end, and what nothing gives is not`() async throws {
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+    @Test func `a feature is active until its end, and an unknown one never`() async throws {
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let store = try await test.open()
         #expect(store.isActive("pro") && !store.isActive("plus") && !store.isActive(""))
         test.breakServer()
@@ -200,12 +200,12 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `without any answer of the server there is none to go by, and the reason is thrown`() async throws {
+    @Test func `without an answer of the server the reason is thrown`() async throws {
         test.breakServer()
         let store = try await test.open()
         #expect(store.lastAnswer == nil && store.paidFeatures.features.isEmpty)
         #expect(await code { _ = try await store.currentAnswer() } == "receiptValidationFailed")
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         #expect(try await store.currentAnswer()?.customer.subscriptions.count == 1)
         #expect(store.lastAnswer?.receivedAt == Fixture.start)
         await store.close()
@@ -229,7 +229,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `what is listed and not sold is refused, with the answer of the product request`() async throws {
+    @Test func `a listed product that is not sold is refused, with the error of the product request`() async throws {
         test.connection.set(products: Fixture.products.filter { $0.id != "pack" })
         let store = try await test.open()
         await #expect {
@@ -265,25 +265,26 @@ struct StoreTests {
 
     // MARK: - Subscribers
 
-    @Test func `what is for subscribers only takes an active subscription that enables it, and never the store`()
+    @Test func `a subscribers-only product needs an active subscription that enables it, and no payment`()
         async throws
     {
-        test.say(Fixture.customer())
+        test.setAnswer(Fixture.customer())
         let store = try await test.open()
         #expect(await code { try await store.purchaseProduct("film.noir") } == "invalidProductForPurchasing")
         #expect(
             await code { try await store.acquireAllEnabledProducts() } == "acquireAllRequestedForNonSubscriber")
 
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription("basic.monthly")]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription("basic.monthly")]))
         try await store.validateReceipt()
-        #expect(store.allowedProducts == [], "a subscription acquires nothing by itself")
+        #expect(store.allowedProducts == [], "A subscription alone must not acquire products.")
         try await store.purchaseProduct("film.noir")
         #expect(await code { try await store.purchaseProduct("lens.macro") } == "invalidProductForPurchasing")
         #expect(store.allowedProducts == ["film.noir"])
         #expect(test.connection.payments.isEmpty)
 
         try await store.purchaseProduct("pack")
-        #expect(test.connection.payments.map(\.productID) == ["pack"], "what is sold always goes to the store")
+        #expect(
+            test.connection.payments.map(\.productID) == ["pack"], "A product that is sold must be paid at the store.")
 
         test.clock.advance(to: Fixture.start + Fixture.month)
         #expect(store.allowedProducts == [])
@@ -292,7 +293,7 @@ struct StoreTests {
     }
 
     @Test func `all enabled products are acquired at once`() async throws {
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let store = try await test.open()
         try await store.acquireAllEnabledProducts()
         #expect(store.allowedProducts == ["film.noir", "lens.macro", "pack", "coins"])
@@ -300,13 +301,13 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `what comes with a subscription by itself is acquired by itself`() async throws {
+    @Test func `a product that a subscription includes is acquired by itself`() async throws {
         let list = ProductList([
             ListedProduct(id: "pro.monthly", productType: .renewableSubscription),
             ListedProduct(id: "grain", productType: .nonConsumable, preAcquiredViaSubscription: true),
             ListedProduct(id: "noise", productType: .nonConsumable),
         ])
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let store = try await test.open(list: list)
         #expect(await store.reaches { $0.allowedProducts == ["grain"] } != nil)
         await store.close()
@@ -315,18 +316,18 @@ struct StoreTests {
     @Test func `an unlisted subscription is reported`() async throws {
         let store = try await test.open()
         var events = store.events.makeAsyncIterator()
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription("old.yearly")]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription("old.yearly")]))
         try await store.validateReceipt()
         try await store.validateReceipt()
         #expect(await events.next()?.kind == .informational)
         await store.close()
-        #expect(await events.next() == nil, "once")
+        #expect(await events.next() == nil, "The event must be reported once.")
     }
 
     // MARK: - Time and the server
 
     @Test func `the subscription ends at its instant, and the server is asked then`() async throws {
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let store = try await test.open()
         try await store.acquireAllEnabledProducts()
         await test.clock.waiters(atLeast: 1)
@@ -338,7 +339,7 @@ struct StoreTests {
         let renewed = Fixture.subscription(until: end + Fixture.month)
         let mayAnswer = Gate()
         test.server.answer { customer in
-            // The timer must not cancel its own request.
+            // The timer must not cancel the request that it has started.
             try await mayAnswer.pass()
             return Fixture.customer(customer, asOf: end, subscriptions: [renewed])
         }
@@ -353,12 +354,12 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `a server that is away is asked again, and takes nothing away`() async throws {
+    @Test func `an unreachable server is asked again, and its failure takes nothing away`() async throws {
         test.breakServer()
         let store = try await test.open()
         #expect(store.receiptValidationStatus == nil)
         await test.clock.waiters(atLeast: 1)
-        test.say(Fixture.customer(validUntil: Fixture.start + 3600, purchases: [Fixture.purchase("pack")]))
+        test.setAnswer(Fixture.customer(validUntil: Fixture.start + 3600, purchases: [Fixture.purchase("pack")]))
         test.clock.advance(by: 60)
         #expect(await store.reaches { $0.allowedProducts == ["pack"] } != nil)
 
@@ -373,7 +374,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `who gives up asking says nothing about the server`() async throws {
+    @Test func `a cancelled validation does not count as a failure of the server`() async throws {
         let store = try await test.open()
         test.server.answer { _ in
             try await Gate().pass()
@@ -390,17 +391,19 @@ struct StoreTests {
 
     // MARK: - Restoring and validating
 
-    @Test func `restoring says what came back, and that there was nothing`() async throws {
+    @Test func `a restore returns the restored products, or that there are none`() async throws {
         let store = try await test.open()
         let nothing = try await store.restorePurchases()
         #expect(nothing.nothingToRestore)
         test.breakServer()
-        #expect(try await store.restorePurchases().nothingToRestore, "the store has said so, whatever the server says")
+        #expect(
+            try await store.restorePurchases().nothingToRestore,
+            "The store has nothing to restore, whatever the server answers.")
         test.connection.set(restorable: [
             ScriptedStoreConnection.transaction("2", "pack"), ScriptedStoreConnection.transaction("1", "pack"),
         ])
         #expect(await code { try await store.restorePurchases() } == "acknowledgementPending")
-        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         let result = try await store.restorePurchases()
         #expect(result.restored == ["pack"])
         #expect(!result.nothingToRestore)
@@ -409,7 +412,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `validating a transaction returns when it is acknowledged, and throws when it is not`() async throws {
+    @Test func `the validation of a transaction returns after it is acknowledged, or throws`() async throws {
         let store = try await test.open()
         test.breakServer()
         #expect(await code { try await store.purchaseProduct("pack") } == "acknowledgementPending")
@@ -417,27 +420,27 @@ struct StoreTests {
         #expect(await code { try await store.validateTransaction(id) } == "acknowledgementPending")
         #expect(await code { try await store.validateTransaction("77") } == "invalidTransactionIdentifier")
         #expect(await code { try await store.validateTransaction("") } == "invalidTransactionIdentifier")
-        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         var completed = store.completedTransactions.makeAsyncIterator()
         try await store.validateTransaction(id)
         #expect(store.allowedProducts == ["pack"])
         await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
         #expect(await code { try await store.validateTransaction(id) } == "invalidTransactionIdentifier")
         await store.close()
-        #expect(await completed.next() == nil, "somebody waited for it")
+        #expect(await completed.next() == nil, "A transaction with a waiting caller is not a completed one.")
         #expect(test.connection.finished.map(\.rawValue) == [id])
     }
 
     // MARK: - Products
 
-    @Test func `products are those of the list, and the storefront is known with them`() async throws {
+    @Test func `the products are those of the list, and the storefront is known after their request`() async throws {
         let store = try await test.open()
         #expect(try await store.productList().map(\.id) == ["basic.monthly", "coins", "pack", "pro.monthly"])
         #expect(store.appStoreLocale == "en_US")
         let asked = test.connection.calls.all.flatMap { call -> [ProductID] in
             if case .products(let ids) = call { Array(ids) } else { [] }
         }
-        #expect(asked.count == Set(asked).count, "each price is fetched once in a run")
+        #expect(asked.count == Set(asked).count, "Each price must be fetched once in a run.")
         let info = try await store.fetchProductsInfo(["pack", "pro.monthly.half", "film.noir"])
         #expect(Set(info.keys) == ["pack", "pro.monthly.half"])
         #expect(await code { _ = try await store.fetchProductsInfo(["pack", "y", "x"]) } == "invalidProductIdentifier")

@@ -48,7 +48,7 @@ final class DamagedStateTests {
         }
     }
 
-    @Test func `what was set aside is named`() async throws {
+    @Test func `the event names the damaged file that was set aside`() async throws {
         let records = try records()
         try records.set(acquired, for: key, of: "anna")
         try Data([1]).write(to: file(key))
@@ -76,11 +76,11 @@ final class DamagedStateTests {
         test.breakServer()
         configuration.storage = try FileSecureStorage(directory: directory)
         let third = try await test.open(configuration)
-        #expect(third.allowedProducts == ["pack"], "written anew")
+        #expect(third.allowedProducts == ["pack"], "The values must be written again.")
         await third.close()
     }
 
-    @Test func `a folder that goes away while a store lives stops nothing but the keeping`() async throws {
+    @Test func `a store whose folder disappears runs, but does not store its state`() async throws {
         let test = StoreTestContext(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         var configuration = test.configuration()
         configuration.storage = try FileSecureStorage(directory: directory)
@@ -89,7 +89,7 @@ final class DamagedStateTests {
         let gone = directory + ".gone"
         defer { try? FileManager.default.removeItem(atPath: gone) }
         try FileManager.default.moveItem(atPath: directory, toPath: gone)
-        test.say(Fixture.customer(purchases: [Fixture.purchase("pack"), Fixture.purchase("lens.macro")]))
+        test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("pack"), Fixture.purchase("lens.macro")]))
         try await store.validateReceipt()
         #expect(store.allowedProducts == ["pack", "lens.macro"])
         var events = store.events.makeAsyncIterator()
@@ -97,7 +97,7 @@ final class DamagedStateTests {
         await store.close()
     }
 
-    @Test func `an anonymous customer whose id is damaged stays who they are`() async throws {
+    @Test func `an anonymous customer with one damaged copy of the id keeps the id`() async throws {
         let records = try records()
         let id = try records.anonymousCustomer(reportingTo: broadcaster)
         try Data([7]).write(to: file(AnonymousCustomer.key))
@@ -105,7 +105,7 @@ final class DamagedStateTests {
         #expect(try records.anonymousCustomer(reportingTo: broadcaster) == id)
     }
 
-    @Test func `an anonymous customer whose id is lost is a new one, and somebody hears of it`() async throws {
+    @Test func `an anonymous customer with two damaged copies gets a new id, with an event`() async throws {
         let records = try records()
         let id = try records.anonymousCustomer(reportingTo: broadcaster)
         for key in [AnonymousCustomer.key, StoreRecords.Key.anonymousCustomer] { try Data([7]).write(to: file(key)) }
@@ -116,7 +116,7 @@ final class DamagedStateTests {
         #expect(await events.next()?.kind == .criticalError)
     }
 
-    @Test func `a storage that cannot set aside has the damage under another key`() throws {
+    @Test func `a storage that cannot set a value aside has the damaged value under another key`() throws {
         let storage = MemorySecureStorage([key: [0x7B]])
         let records = StoreRecords(storage: storage)
         #expect(value(records) == nil)

@@ -16,7 +16,8 @@ struct DeviceTimeTests {
         return readings.map { time.read(start + $0 * day).timeIntervalSince(start) / day }
     }
 
-    /// Applies a server's answer with the state of one day and the time of another. `late` is the delay of the answer.
+    /// Applies a server's answer with the state of one day and the time of another. `late` is the answer's delay in
+    /// seconds.
     private func learn(
         asOf: Double, saidOn said: Double? = nil, late: TimeInterval = 0, after before: Customer? = nil,
         _ time: inout DeviceTime
@@ -29,18 +30,18 @@ struct DeviceTimeTests {
     @Test(
         arguments: [
             ([0, 1, 1, 7], [0, 1, 1, 7]),
-            // Set back by ten days: time stops, then continues at the clock's pace, and follows the clock when it is
-            // set right.
+            // The clock is set back by ten days. Time stops, then continues at the clock's pace, and follows the clock
+            // once the clock is ahead of it.
             ([20, 10, 11, 15], [20, 20, 21, 25]),
             ([20, 10, 15, 24, 26], [20, 20, 25, 34, 36]),
             ([20, 10, 12, 30], [20, 20, 22, 30]),
             ([10, 5, 6, 1, 2], [10, 10, 11, 11, 12]),
         ] as [([Double], [Double])])
-    func `a clock that is set back is believed in nothing but its pace`(readings: [Double], times: [Double]) {
+    func `after a clock is set back only its pace counts`(readings: [Double], times: [Double]) {
         #expect(days(readings) == times)
     }
 
-    @Test func `the server's word counts more than a clock that was ahead`() {
+    @Test func `the server's time counts more than a clock that was ahead`() {
         var time = DeviceTime(reading: start)
         _ = time.read(start + 1000 * day)
         _ = time.read(start + day)
@@ -49,13 +50,13 @@ struct DeviceTimeTests {
         #expect(days([1, 2], from: time) == [1, 2])
     }
 
-    @Test func `the server's word counts more than a clock that is behind`() {
+    @Test func `the server's time counts more than a clock that is behind`() {
         var time = DeviceTime(reading: start)
         learn(asOf: 5, &time)
         #expect(days([0, 1], from: time) == [5, 6])
     }
 
-    @Test func `an answer that has not changed does not turn time back, unless its end would have come`() {
+    @Test func `an unchanged answer does not set time back, unless its end has passed`() {
         let answer = Fixture.customer(asOf: start, validUntil: start + 30 * day)
         var time = DeviceTime(reading: start + 20 * day)
         _ = time.learn(CustomerAnswer(customer: answer), after: answer)
@@ -70,7 +71,7 @@ struct DeviceTimeTests {
             ([11, 12, 40], [1, 2, 30]),
             ([1, 2], [1, 2]), ([-3, -2, 5], [0, 1, 5]), ([110, 111], [100, 101]),
         ] as [([Double], [Double])])
-    func `a clock that is ahead of the server is believed so much less until it is set`(
+    func `the lead of a clock over the server's time is subtracted until the clock is set`(
         readings: [Double], times: [Double]
     ) throws {
         var time = DeviceTime(reading: start + 10 * day)
@@ -80,7 +81,7 @@ struct DeviceTimeTests {
         #expect(days(readings, from: time) == times && days(readings, from: kept) == times)
     }
 
-    @Test func `a clock that the server's words reach a minute late is right`() {
+    @Test func `a lead of at most a minute counts as the delay of the answer`() {
         var time = DeviceTime(reading: start)
         learn(asOf: -1, saidOn: 0, late: 60, &time)
         #expect(time.lead == nil && days([0, 1], from: time) == [0, 1])
@@ -88,11 +89,11 @@ struct DeviceTimeTests {
         #expect(time.lead == 61)
     }
 
-    @Test func `a clock that is ahead of it no more is right`() {
+    @Test func `a clock that is no longer ahead of the server's time is correct`() {
         var time = DeviceTime(reading: start + 10 * day)
         let answer = CustomerAnswer(customer: Fixture.customer(), serverTime: start)
         let isNewlyAhead = (0..<2).map { _ in time.learn(answer, after: nil) }
-        #expect(isNewlyAhead == [true, false], "it is news once that the clock is ahead")
+        #expect(isNewlyAhead == [true, false], "A clock that is ahead must be reported once.")
         learn(asOf: 0, saidOn: 10, &time)
         #expect(days([10, 11], from: time) == [10, 11])
     }
@@ -104,7 +105,7 @@ struct DeviceTimeTests {
         #expect(DeviceClock(clock, knowing: DeviceTime(reading: start + 61)).wasSetBack)
     }
 
-    @Test func `who sleeps wakes as much later as is left, also when the clock is behind`() async throws {
+    @Test func `a sleep lasts for the remaining time, also if the clock is behind`() async throws {
         let manual = ManualClock(start)
         let clock = DeviceClock(manual, knowing: DeviceTime(reading: start + 10 * day))
         let sleeper = Task { try await clock.sleep(until: start + 12 * day) }

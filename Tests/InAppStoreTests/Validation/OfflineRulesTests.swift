@@ -31,16 +31,18 @@ struct OfflineRulesTests {
     }
 
     @Test(arguments: [
-        Row(testDescription: "nobody was asked", expires: 30, failingSince: nil, ends: 37),
+        Row(testDescription: "no request failed", expires: 30, failingSince: nil, ends: 37),
         Row(testDescription: "failing for a day", expires: 30, failingSince: 29, ends: 37),
         Row(testDescription: "the time to live ends within the grace", expires: 63, failingSince: 5, ends: 65),
         Row(testDescription: "the time to live ends at the expiry", expires: 60, failingSince: 0, ends: 60),
-        Row(testDescription: "a year paid, nobody answers", expires: 365, failingSince: 1, ends: 365),
-        Row(testDescription: "a year paid, failing of late", expires: 365, failingSince: 350, ends: 372),
+        Row(testDescription: "a year is paid, and the server is unreachable", expires: 365, failingSince: 1, ends: 365),
+        Row(
+            testDescription: "a year is paid, and the server is unreachable at its end", expires: 365,
+            failingSince: 350, ends: 372),
         Row(testDescription: "sandbox", environment: .sandbox, expires: 30, failingSince: 29, ends: 30),
         Row(testDescription: "Xcode", environment: .xcode, expires: 30, failingSince: nil, ends: 30),
     ])
-    func `access ends at the expiry, plus the grace while the offline status lives`(_ row: Row) throws {
+    func `access ends at the expiry, plus the grace period within the offline time to live`(_ row: Row) throws {
         let state = state(
             [Fixture.subscription(until: start + row.expires * Self.day)], row.environment,
             failingSince: row.failingSince.map { start + $0 * Self.day })
@@ -51,14 +53,14 @@ struct OfflineRulesTests {
         #expect(before.features.filter(\.isActive).count == 1)
         let after = state.snapshot(at: end)
         #expect(after.subscriptionInfo?.isExpired == true)
-        #expect(after.allowedProducts == ["pack"], "what was bought stays, for ever")
+        #expect(after.allowedProducts == ["pack"], "A bought product must stay allowed.")
         #expect(after.features.filter(\.isActive).isEmpty)
         var instants: [Date] = []
         while let next = state.nextChange(after: instants.last ?? start) { instants.append(next) }
         #expect(instants.contains(end))
     }
 
-    @Test func `a subscription in the store's own grace has the server's end and the client's grace after it`() {
+    @Test func `a subscription in the store's grace period also has the client's grace period`() {
         var subscription = Fixture.subscription(until: start, state: .inGracePeriod)
         subscription.effectiveUntil = start + 16 * Self.day
         let state = state([subscription])
@@ -98,7 +100,7 @@ struct OfflineRulesTests {
         #expect(state.nextRefresh == start + row.seconds)
     }
 
-    @Test func `a failed periodic validation is tried again, and a success begins the interval anew`() {
+    @Test func `a failed periodic validation is repeated, and a success restarts the interval`() {
         var state = state([Fixture.subscription()], validUntil: .some(nil))
         let due = start + 14 * Self.day
         #expect(state.nextRefresh == due)
@@ -107,7 +109,7 @@ struct OfflineRulesTests {
         #expect(state.answer?.failingSince == due)
         state.recordFailure(at: due + 60)
         #expect(state.nextRefresh == due + 60 + 120)
-        #expect(state.answer?.failingSince == due, "the first failure of the series is what is kept")
+        #expect(state.answer?.failingSince == due, "The first failure of the series must be kept.")
         state.record(Fixture.customer(environment: .production, validUntil: .some(nil)), at: due + 180)
         #expect(state.nextRefresh == due + 180 + 14 * Self.day)
         #expect(state.answer?.failingSince == nil)

@@ -19,7 +19,7 @@ struct OfflineStoreTests {
     }
 
     @Test func `a clock that is set back does not bring an expired subscription back`() async throws {
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let first = try await test.open()
         try await first.purchaseProduct("film.noir")
         test.breakServer()
@@ -35,8 +35,8 @@ struct OfflineStoreTests {
         await second.close()
     }
 
-    @Test func `a clock that was ahead takes nothing away for longer than until the server answers`() async throws {
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+    @Test func `after a clock was ahead the server's answer restores access`() async throws {
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let first = try await test.open()
         try await first.purchaseProduct("film.noir")
         await first.close()
@@ -44,16 +44,15 @@ struct OfflineStoreTests {
         let ahead = try launch(at: Fixture.start + 1000 * day)
         #expect(ahead.allowedProducts.isEmpty)
         await ahead.close()
-        test.say(Fixture.customer(asOf: Fixture.start + day, subscriptions: [Fixture.subscription()]))
+        test.setAnswer(Fixture.customer(asOf: Fixture.start + day, subscriptions: [Fixture.subscription()]))
         let second = try launch(at: Fixture.start + day)
         #expect(await second.reaches { $0.allowedProducts == ["film.noir"] } != nil)
         await second.close()
     }
 
-    @Test func `a clock that is ahead ends nothing while the server says what time it is, nor afterwards`() async throws
-    {
+    @Test func `a clock that is ahead of the server's time ends no access, also offline`() async throws {
         test.server.reportTime(of: test.clock)
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let first = try await test.open()
         try await first.purchaseProduct("film.noir")
         await first.close()
@@ -66,13 +65,13 @@ struct OfflineStoreTests {
         #expect(offline.allowedProducts == ["film.noir"])
         await offline.close()
         let later = try launch(at: Fixture.start + 1000 * day + Fixture.month)
-        #expect(later.allowedProducts.isEmpty, "time goes on by a clock that is wrong")
+        #expect(later.allowedProducts.isEmpty, "Time must continue at the pace of a clock that is ahead.")
         await later.close()
     }
 
-    @Test func `a clock that is set ahead while the store runs is found out by the answer it asks for`() async throws {
+    @Test func `a clock that is set ahead while the store runs is detected by the next answer`() async throws {
         test.server.reportTime(of: ManualClock(Fixture.start))
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let store = try await test.open()
         try await store.purchaseProduct("film.noir")
         await test.clock.waiters(atLeast: 1)
@@ -83,10 +82,10 @@ struct OfflineStoreTests {
         await store.close()
     }
 
-    @Test func `a clock that leaps before its server has heard of it is right a moment later`() async throws {
+    @Test func `a jump of the clock counts once the server's clock has jumped too`() async throws {
         let (serverClock, moment, naps) = (ManualClock(Fixture.start), Gate(), CallLog<Duration>())
         test.server.reportTime(of: serverClock)
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         var configuration = test.configuration()
         configuration.sleep = { nap in
             naps.record(nap)
@@ -96,15 +95,15 @@ struct OfflineStoreTests {
         try await store.purchaseProduct("film.noir")
         test.clock.advance(by: Fixture.month)
         await naps.wait { !$0.isEmpty }
-        #expect(store.allowedProducts == ["film.noir"], "by the server's word nothing has ended")
+        #expect(store.allowedProducts == ["film.noir"], "By the server's time nothing has ended.")
         serverClock.advance(by: Fixture.month)
         moment.open()
         #expect(await store.reaches { $0.allowedProducts.isEmpty } != nil)
         await store.close()
     }
 
-    @Test func `time goes on while the clock is behind, and what ends then ends`() async throws {
-        test.say(Fixture.customer(subscriptions: [Fixture.subscription()]))
+    @Test func `time continues while the clock is behind, and access ends in time`() async throws {
+        test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let first = try await test.open()
         try await first.purchaseProduct("film.noir")
         test.breakServer()
@@ -123,14 +122,14 @@ struct OfflineStoreTests {
         await second.close()
     }
 
-    @Test func `the server is asked again by itself until it answers`() async throws {
-        test.say(Fixture.customer(validUntil: .some(nil), subscriptions: [Fixture.subscription()]))
+    @Test func `a failed request to the server is repeated until it succeeds`() async throws {
+        test.setAnswer(Fixture.customer(validUntil: .some(nil), subscriptions: [Fixture.subscription()]))
         let store = try await test.open()
         test.breakServer()
         test.clock.advance(by: 150)
         await test.server.calls.wait { $0.count == 2 }
         #expect(await store.reaches { $0.receiptValidationStatus?.failingSince == Fixture.start + 150 } != nil)
-        test.say(Fixture.customer(purchases: [Fixture.purchase("pack")]))
+        test.setAnswer(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         await test.clock.waiters(atLeast: 1)
         test.clock.advance(by: 60)
         let renewed = await store.reaches { $0.allowedProducts == ["pack"] }

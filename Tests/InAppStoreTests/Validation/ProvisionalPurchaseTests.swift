@@ -9,14 +9,14 @@ import Testing
 
 @testable import InAppStore
 
-/// A local verifier replaces an unreachable server, and acknowledges nothing.
+/// A local verifier replaces an unreachable server, but acknowledges nothing.
 @Suite(.timeLimit(.minutes(2)))
 struct ProvisionalPurchaseTests {
     private let test = StoreTestContext()
     private let day: TimeInterval = 86400
 
     /// Accepts every transaction of the scripted store as one of `product`.
-    private struct Believing: TransactionVerifier {
+    private struct AcceptingVerifier: TransactionVerifier {
         var product: ProductID = "pack"
         var kind = ProductType.nonConsumable
         var expires: Date?
@@ -28,7 +28,7 @@ struct ProvisionalPurchaseTests {
         }
     }
 
-    private struct Doubting: TransactionVerifier {
+    private struct RejectingVerifier: TransactionVerifier {
         struct Untrue: Error {}
         func verify(_ signedTransaction: String) async throws -> VerifiedTransaction { throw Untrue() }
     }
@@ -39,7 +39,7 @@ struct ProvisionalPurchaseTests {
         return try await test.open(configuration)
     }
 
-    /// The same device after a restart.
+    /// Opens a store on the same device, as after a restart.
     private func relaunch(_ verifier: any TransactionVerifier) async throws -> Store {
         var configuration = test.configuration()
         configuration.localVerifier = verifier
@@ -49,7 +49,7 @@ struct ProvisionalPurchaseTests {
 
     // MARK: - Access
 
-    @Test func `what is found true may be used, and stays unfinished until the server has acknowledged it`()
+    @Test func `a verified purchase is allowed, and unfinished until the server has acknowledged it`()
         async throws
     {
         try await RealWorld.run { world in
@@ -81,21 +81,21 @@ struct ProvisionalPurchaseTests {
             network.mend([.server])
             try await world.settle(deviceIsOnline: true)
             #expect(await store.reaches { _ in store.coordinator.state.provisional.isEmpty } != nil)
-            #expect(store.allowedProducts == ["pack", "film.noir"], "by the server's word now")
+            #expect(store.allowedProducts == ["pack", "film.noir"], "The server must have acknowledged the purchase.")
             await store.close()
         }
     }
 
-    @Test func `what is not found true waits for the server`() async throws {
+    @Test func `a purchase that fails the verification waits for the server`() async throws {
         test.breakServer()
-        let store = try await open(Doubting())
+        let store = try await open(RejectingVerifier())
         await #expect(throws: PurchaseError(.acknowledgementPending, "")) { try await store.purchaseProduct("pack") }
         #expect(store.allowedProducts.isEmpty)
         await store.close()
     }
 
-    @Test func `only the server is asked while it answers`() async throws {
-        let store = try await open(Doubting())
+    @Test func `the local verifier is not used while the server answers`() async throws {
+        let store = try await open(RejectingVerifier())
         test.server.judge { transactions, customer in
             TransactionValidation(
                 customer: Fixture.customer(customer, purchases: [Fixture.purchase("pack")]),
@@ -108,14 +108,14 @@ struct ProvisionalPurchaseTests {
 
     // MARK: - Outcomes
 
-    @Test func `it ends when the server says no`() async throws {
+    @Test func `a provisional purchase ends when the server rejects it`() async throws {
         test.breakServer()
-        let first = try await open(Believing())
+        let first = try await open(AcceptingVerifier())
         try await first.purchaseProduct("pack")
         #expect(first.allowedProducts == ["pack"])
         #expect(test.connection.finished.isEmpty)
         await first.close()
-        test.say(Fixture.customer())
+        test.setAnswer(Fixture.customer())
         test.server.judge { transactions, customer in
             TransactionValidation(
                 customer: Fixture.customer(customer), acknowledged: [],
@@ -123,28 +123,28 @@ struct ProvisionalPurchaseTests {
                     RejectedTransaction(index: $0, code: "invalid_signature", detail: "No.", retryable: false)
                 })
         }
-        let second = try await relaunch(Believing())
+        let second = try await relaunch(AcceptingVerifier())
         #expect(await second.reaches { $0.allowedProducts.isEmpty } != nil)
         await second.close()
         #expect(test.connection.finished.isEmpty)
         test.breakServer()
-        let third = try await relaunch(Believing())
-        #expect(third.allowedProducts.isEmpty, "a no is kept")
+        let third = try await relaunch(AcceptingVerifier())
+        #expect(third.allowedProducts.isEmpty, "The rejection must be stored.")
         await third.close()
     }
 
-    @Test func `it ends with the offline time to live, which no restart begins anew`() async throws {
+    @Test func `a provisional purchase ends with the offline time to live, also across restarts`() async throws {
         test.breakServer()
-        let first = try await open(Believing())
+        let first = try await open(AcceptingVerifier())
         try await first.purchaseProduct("pack")
         await first.close()
         test.clock.advance(by: 59 * day)
-        let second = try await relaunch(Believing())
+        let second = try await relaunch(AcceptingVerifier())
         #expect(second.allowedProducts == ["pack"])
         test.clock.advance(by: day)
         #expect(await second.reaches { $0.allowedProducts.isEmpty } != nil)
         await second.close()
-        let third = try await relaunch(Believing())
+        let third = try await relaunch(AcceptingVerifier())
         #expect(third.allowedProducts.isEmpty)
         await third.close()
     }
@@ -152,7 +152,7 @@ struct ProvisionalPurchaseTests {
     @Test func `a subscription ends at its expiry, without grace`() async throws {
         test.breakServer()
         let store = try await open(
-            Believing(
+            AcceptingVerifier(
                 product: "pro.monthly", kind: .autoRenewableSubscription, expires: Fixture.start + Fixture.month))
         try await store.purchaseProduct("pro.monthly")
         #expect(store.subscriptionInfo?.isExpired == false)
@@ -177,7 +177,7 @@ struct ProvisionalPurchaseTests {
             revocationDate: Fixture.start),
         .init(id: "7", productID: "pack", kind: .nonConsumable, purchaseDate: Fixture.start, isUpgraded: true),
     ])
-    func `a signed transaction that gives this customer nothing lasting is nothing`(
+    func `a signed transaction without lasting access for this customer is not a provisional purchase`(
         verified: VerifiedTransaction
     ) {
         let transaction = ScriptedStoreConnection.transaction("7", "pack")

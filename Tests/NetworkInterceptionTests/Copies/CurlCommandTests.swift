@@ -100,7 +100,7 @@ import Testing
     }
 
     @Test(arguments: ["GET", "HEAD", "DELETE", "PUT", "PATCH", "PURGE"])
-    func `every method is sent without a header that is not its own`(method: String) async throws {
+    func `every method is sent without added headers`(method: String) async throws {
         let arrived = try #require(try await replayed { HTTPRequest(method: .init(method), url: $0 + "/") })
         #expect(arrived.request.method.rawValue == method)
         #expect(arrived.body.isEmpty)
@@ -124,7 +124,7 @@ import Testing
     }
 
     @Test(arguments: Body.allCases)
-    func `bodies of bytes and long ones come from a file, one that looks like a file's name does not`(_ kind: Body)
+    func `binary and long bodies come from a file, and a body that looks like a file's name does not`(_ kind: Body)
         async throws
     {
         let body = kind.bytes

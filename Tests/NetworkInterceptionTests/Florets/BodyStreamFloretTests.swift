@@ -4,8 +4,8 @@ import Primitives
 import Testing
 
 @Suite struct BodyStreamFloretTests {
-    /// Records whether bodies are buffered after another floret.
-    private final class Look: InterceptableFloret {
+    /// Records the lengths of the buffered bodies that reach it, and `nil` for streams.
+    private final class BodyLengthFloret: InterceptableFloret {
         let seen = Locked<[Int?]>([])
         var enabled: Bool {
             get { true }
@@ -23,27 +23,27 @@ import Testing
         }
     }
 
-    private func scene(limit: Int, _ look: Look) -> FloretScene {
-        FloretScene([BodyStreamFloret(maximumConvertedByteSize: limit), look]) { request in
+    private func scene(limit: Int, _ lengths: BodyLengthFloret) -> FloretScene {
+        FloretScene([BodyStreamFloret(maximumConvertedByteSize: limit), lengths]) { request in
             Response(status: 200, body: .stream(HTTPBodyStream([request.body.buffered ?? []])))
         }
     }
 
-    @Test func `florets after it find bytes, both ways`() async throws {
-        let look = Look()
-        let answer = try await scene(limit: 6, look).send(.post, body: .pieces("abc", "", "def"))
-        #expect(look.seen.withLock { $0 } == [6, 6])
+    @Test func `later florets get buffered bodies of requests and responses`() async throws {
+        let lengths = BodyLengthFloret()
+        let answer = try await scene(limit: 6, lengths).send(.post, body: .pieces("abc", "", "def"))
+        #expect(lengths.seen.withLock { $0 } == [6, 6])
         #expect(try await answer.body.text() == "abcdef")
     }
 
-    @Test func `a longer body goes on as a stream, and nothing is lost`() async throws {
-        let look = Look()
-        let answer = try await scene(limit: 5, look).send(.post, body: .pieces("abc", "def", "ghi"))
-        #expect(look.seen.withLock { $0 } == [nil, nil])
+    @Test func `a body over the limit stays a stream, and nothing is lost`() async throws {
+        let lengths = BodyLengthFloret()
+        let answer = try await scene(limit: 5, lengths).send(.post, body: .pieces("abc", "def", "ghi"))
+        #expect(lengths.seen.withLock { $0 } == [nil, nil])
         #expect(try await answer.body.text() == "abcdefghi")
     }
 
-    @Test func `a stream that is known to be too long is not begun`() async throws {
+    @Test func `a stream with a length over the limit is not read`() async throws {
         let begun = Locked(false)
         let stream = HTTPBodyStream(length: 1 << 40) {
             begun.withLock { $0 = true }
@@ -63,7 +63,7 @@ import Testing
         let record = await BodyStreamFloret().willRequest(
             Record(HTTPRequest(method: .put, url: "http://a/", body: .stream(stream))))
         guard case .stream(let rest) = record.designatedRequest.body else {
-            Issue.record("a failed body is no bytes")
+            Issue.record("the failed body was buffered")
             return
         }
         for _ in 1...2 { #expect(try await rest.next() == [1, 2]) }
@@ -83,7 +83,7 @@ import Testing
     @Test func `an event stream is not read to its end`() async throws {
         let scene = FloretScene([BodyStreamFloret()]) { _ in
             let stream = HTTPBodyStream(next: {
-                Issue.record("it was waited for")
+                Issue.record("the event stream was buffered")
                 return nil
             })
             return Response(
@@ -93,7 +93,7 @@ import Testing
         #expect(answer.body.buffered == nil)
     }
 
-    @Test func `a selector leaves other bodies alone`() async throws {
+    @Test func `bodies that the selector does not match stay streams`() async throws {
         let floret = BodyStreamFloret(selector: .path("/small"))
         let record = await floret.willRequest(
             Record(HTTPRequest(method: .put, url: "http://a/large", body: .pieces("a"))))

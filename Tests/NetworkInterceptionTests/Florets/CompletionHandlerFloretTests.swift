@@ -70,7 +70,7 @@ import Testing
         #expect(interceptor.reports.first?.floret == "Seeded")
     }
 
-    @Test func `without a call before the deadline the request goes on as it was, and that is reported`() async throws {
+    @Test func `without a call before the deadline, the request continues unchanged, which is reported`() async throws {
         let kept = Locked<Handler?>(nil)
         let interceptor = Interceptor.running([
             Seeded(before: { record, done in kept.withLock { $0 = done } }),

@@ -10,7 +10,7 @@ import Testing
         #expect(scene.last == nil)
     }
 
-    @Test func `a connection lost after sending has been acted on`() async throws {
+    @Test func `a connection that is lost after sending has delivered the request`() async throws {
         let scene = FloretScene([FaultFloret([.init(.drop(.afterSending))])])
         await #expect(throws: HTTPError(.connectionLost, "")) { try await scene.send(.post) }
         #expect(scene.last?.method == .post)
@@ -22,7 +22,7 @@ import Testing
         let answer = try await scene.send()
         #expect(answer.status == 201)
         guard case .stream(let stream) = answer.body else {
-            Issue.record("the body is whole")
+            Issue.record("the body arrived whole")
             return
         }
         var came: [UInt8] = []
@@ -32,7 +32,7 @@ import Testing
         #expect(came == Array("01234".utf8.prefix((body.length ?? 0) / 2)))
     }
 
-    @Test func `a stream of unknown length that is short is lost at its end`() async throws {
+    @Test func `a short stream of unknown length fails at its end`() async throws {
         let scene = FloretScene([FaultFloret([.init(.drop(.inAnswer))])]) { _ in
             Response(status: 200, body: .stream(HTTPBodyStream(next: Self.once("short"))))
         }
@@ -61,7 +61,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a body is cut or damaged, bytes as well as streams`(isStream: Bool) async throws {
+    func `a body is cut or damaged, buffered or streamed`(isStream: Bool) async throws {
         let whole = [UInt8](repeating: 7, count: 1000)
         let floret = FaultFloret([
             .init(.truncated(after: 30), .path("/cut")), .init(.corrupted(every: 100), .path("/damaged")),
@@ -99,13 +99,13 @@ import Testing
         }
     }
 
-    @Test func `the same seed is the same faults, however many requests are on their way`() async throws {
+    @Test func `the same seed causes the same number of faults, in sequence and concurrently`() async throws {
         let one = try await refused(seed: 7, atOnce: false)
         #expect(try await refused(seed: 7, atOnce: true) == one)
         #expect((30...90).contains(one))
     }
 
-    @Test func `seeds differ, and a rule's probability is met`() async throws {
+    @Test func `different seeds cause different faults, as many as the probability says`() async throws {
         func pattern(_ seed: UInt64) async throws -> [Bool] {
             let scene = FloretScene([FaultFloret([.init(.status(503), probability: 0.5)], seed: seed)])
             var pattern: [Bool] = []
@@ -117,7 +117,7 @@ import Testing
         #expect(try await pattern(2) != first)
     }
 
-    @Test func `each rule has a chance of its own`() async throws {
+    @Test func `each rule is drawn independently`() async throws {
         let rules = (0..<2).map { _ in FaultFloret.Rule(.truncated(after: 1), probability: 0.5) }
         let floret = FaultFloret(rules)
         let scene = FloretScene([floret])
@@ -130,7 +130,7 @@ import Testing
         #expect(pairs == [[0, 0], [0, 1], [1, 0], [1, 1]])
     }
 
-    @Test func `only the requests that are named meet the fault`() async throws {
+    @Test func `only the selected requests get the fault`() async throws {
         let floret = FaultFloret([.init(.status(503), .path("/x"), requests: 2...3)])
         let scene = FloretScene([floret])
         var statuses: [Int] = []
@@ -144,7 +144,7 @@ import Testing
         .normal(mean: .milliseconds(250), deviation: .milliseconds(20)), .exponential(mean: .milliseconds(250)),
         .pareto(minimum: .milliseconds(125), shape: 2),
     ])
-    func `a latency is waited for, and has the mean it should have`(latency: Latency) async throws {
+    func `requests wait for the latency, and its mean is as configured`(latency: Latency) async throws {
         let waited = Locked<[Duration]>([])
         let floret = FaultFloret([.init(.latency(latency))]) { duration in waited.withLock { $0.append(duration) } }
         let record = Record(HTTPRequest(method: .get, url: "http://a/"))
@@ -164,7 +164,7 @@ import Testing
         #expect(waited.withLock { $0 } == [Latency.maximum])
     }
 
-    @Test func `a selector of the answer decides when the answer is there`() async throws {
+    @Test func `a selector of the answer is evaluated when the answer has arrived`() async throws {
         let scene = FloretScene([FaultFloret([.init(.truncated(after: 1), .contentType("image/*"))])]) { request in
             Response(
                 status: 200, headers: ["Content-Type": request.url == "/picture" ? "image/png" : "text/plain"],
@@ -174,7 +174,7 @@ import Testing
         #expect(try await scene.send(.get, "http://a/text").body.text() == "abc")
     }
 
-    @Test func `a fault of the answer is for the request as it was asked, wherever it was sent`() async throws {
+    @Test func `a fault of the answer is selected by the app's request, wherever it was sent`() async throws {
         let scene = FloretScene([
             FaultFloret([.init(.drop(.afterSending), .host("a.example") && .path("/x"))]),
             MapRemoteFloret([.init("away", from: .init(path: "/x"), to: .init(host: "b.example", path: "/y"))]),

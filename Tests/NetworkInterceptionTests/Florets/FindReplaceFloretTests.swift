@@ -48,13 +48,13 @@ import Testing
         #expect(scene.last?.url == "/v1/items")
     }
 
-    @Test func `a host that the app named itself stays where only the path changes`() async throws {
+    @Test func `the app's own Host header stays if only the path changes`() async throws {
         let scene = FloretScene([FindReplaceFloret(willRequest: [.url(replacing: .literal("/v1"), with: "/v2")])])
         try await scene.send(.get, "http://127.0.0.1/v1", headers: ["Host": "shop.example"])
         #expect(scene.last?.url == "/v2" && scene.last?.headers["Host"] == "shop.example")
     }
 
-    @Test func `a URL that would be none is left, and that is reported`() async throws {
+    @Test func `a change to an invalid URL is not made, which is reported`() async throws {
         let scene = FloretScene([FindReplaceFloret(willRequest: [.url(replacing: .literal("http://"), with: "")])])
         try await scene.send(.get, "http://a.example/kept")
         #expect(scene.last?.url == "/kept")
@@ -77,7 +77,7 @@ import Testing
         #expect(answer.headers["Content-Length"] == "12")
     }
 
-    @Test func `a body that streams is changed across its pieces`() async throws {
+    @Test func `a streamed body is changed across its pieces`() async throws {
         let scene = FloretScene([FindReplaceFloret(willRequest: [.body(replacing: .literal("secret"), with: "open")])])
         try await scene.send(.post, body: .pieces("a sec", "ret door"))
         #expect(try await scene.last?.body.text() == "a open door")
@@ -88,7 +88,7 @@ import Testing
             FindReplaceFloret(willRequest: [.body(replacing: .literal("a"), with: "b", upTo: 4)])
         ])
         try await scene.send(.post, headers: ["Content-Encoding": "identity"], body: .text("aa"))
-        #expect(try await scene.last?.body.text() == "bb", "this is no encoding")
+        #expect(try await scene.last?.body.text() == "bb", "identity is not an encoding")
         try await scene.send(.post, headers: ["Content-Encoding": "gzip"], body: .text("aa"))
         #expect(try await scene.last?.body.text() == "aa")
         try await scene.send(.post, body: .pieces("aaa", "aaa"))
@@ -101,7 +101,7 @@ import Testing
         #expect(scene.interceptor.reports[0].message.contains("gzip"))
     }
 
-    @Test func `pictures and event streams are not even looked at`() async throws {
+    @Test func `images and event streams are not read`() async throws {
         let scene = FloretScene([FindReplaceFloret(willRequest: [.body(replacing: .literal("a"), with: "b")])])
         for type in ["image/png", "text/event-stream"] {
             try await scene.send(.post, headers: ["Content-Type": type], body: .pieces("aa"))
@@ -110,7 +110,7 @@ import Testing
         #expect(scene.interceptor.reports.isEmpty)
     }
 
-    @Test func `a modifier may be anything, and only for some records`() async throws {
+    @Test func `a modifier may be any function, and may apply to some records only`() async throws {
         let scene = FloretScene([
             FindReplaceFloret(
                 willRequest: [
@@ -128,7 +128,7 @@ import Testing
         #expect(scene.last?.method == .get)
     }
 
-    @Test func `a request that is answered already stays as it is`() async throws {
+    @Test func `a request that already has an answer is not changed`() async throws {
         let scene = FloretScene([
             MockFloret(rules: [.init(.all(), [Response(status: 200)])]),
             FindReplaceFloret(willRequest: [.header(.set("X-Late", "1"))]),

@@ -3,7 +3,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// The examples of Documentation/Interception.md about the florets that are shipped, run.
+/// Runs the examples of Documentation/Interception.md for the shipped florets.
 @Suite struct FloretsChapterTests {
     private let network = InProcessTransport(
         AnyHTTPHandler { request in .ready(HTTPResponse(status: 200, headers: ["X-Target": request.url])) })

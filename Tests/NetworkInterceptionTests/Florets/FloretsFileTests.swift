@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `the documented file is one, with every floret there is`() async throws {
+    @Test func `the documented file is valid and has every floret`() async throws {
         let folder = try ScratchFolder()
         let recording = try #require(try examples("Recording of a mock").first)
         try folder.write("mocks/GET_api_example_com_v1_items-0011223344556677/0001.json", recording)
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `a file's path is part of the refusal, and a file that is not there another one`() throws {
+    @Test func `the error of an invalid file has its path, and a missing file has an error of its own`() throws {
         let folder = try ScratchFolder()
         let file = try folder.write("florets.json", #"{"florets": 1}"#)
         do {
@@ -193,7 +193,7 @@ import Testing
         ("", #", "body": true"#, "http://a.example/x?q=1", 2, false),
         (#", "body": true"#, #", "ignoreBodyItems": ["n"]"#, "http://a.example/x?q=1", 2, true),
     ])
-    func `each setting of how recordings are found makes a difference`(
+    func `each setting of the matching has an effect`(
         settings: String, more: String, url: String, number: Int, isFound: Bool
     ) async throws {
         let folder = try ScratchFolder()
@@ -240,7 +240,7 @@ import Testing
         #expect(throws: InterceptionError(.invalidFile, "")) { try FloretsFile(contentsOfFile: file) }
     }
 
-    @Test func `an answer's body may be a file beside this one`() async throws {
+    @Test func `an answer's body may be a file beside the florets file`() async throws {
         let folder = try ScratchFolder()
         try folder.write("bodies/picture.bin", "pixels")
         let file = try folder.write(

@@ -44,7 +44,7 @@ struct FloretsOnTheWireTests {
         }
     }
 
-    @Test func `a stream that was made bytes is sent with a length, and one that was not in pieces`() async throws {
+    @Test func `a stream that was buffered is sent with a length, and any other in pieces`() async throws {
         try await send([BodyStreamFloret()], .pieces("abc", "def")) { #expect($0.headers["X-Length"] == "6") }
         let long = HTTPBody.stream(HTTPBodyStream(next: Self.pieces("abc", "def")))
         try await send([BodyStreamFloret(maximumConvertedByteSize: 4)], long) { answer in
@@ -59,7 +59,7 @@ struct FloretsOnTheWireTests {
         return { rest.withLock { $0.popFirst() } }
     }
 
-    @Test func `a megabyte passes every floret that changes nothing of it`() async throws {
+    @Test func `a megabyte passes unchanged through florets that do not change it`() async throws {
         let whole = (0..<1 << 20).map { UInt8(truncatingIfNeeded: $0 &* 31) }
         let florets: [any Floret] = [
             InspectorFloret(), BodyStreamFloret(), FindReplaceFloret(willRequest: [.header(.set("X-A", "1"))]),
@@ -76,7 +76,7 @@ struct FloretsOnTheWireTests {
         }
     }
 
-    @Test func `a connection that ends in the answer ends the reading of it`() async throws {
+    @Test func `a connection that ends during the answer fails its reader`() async throws {
         try await send([FaultFloret([.init(.drop(.inAnswer))])], .text("0123456789")) { answer in
             #expect(answer.status == 200)
             await #expect(throws: HTTPError(.connectionLost, "")) { try await answer.body.collect(upTo: 100) }

@@ -23,7 +23,7 @@ import Testing
         #expect(inspector.view(scene.interceptor)?.sections.last?.actions.map(\.id) == ["inspector.refresh"])
     }
 
-    @Test func `records are searched as everywhere, by a query, and the next page has the same`() async throws {
+    @Test func `records are searched by the usual query, which applies to the next page too`() async throws {
         let scene = FloretScene([inspector]) { request in Response(status: request.method == .put ? 418 : 200) }
         try await scene.send(.get, "http://a/Apples", headers: ["X-Own": "one two"])
         try await scene.send(.put, "http://a/pears")
@@ -45,7 +45,7 @@ import Testing
         #expect(rows(scene) == (1...5).reversed().map { "PUT http://a/\($0)" } + ["PUT http://a/pears"])
     }
 
-    @Test func `a record is shown in detail, and the list comes back`() async throws {
+    @Test func `a record is shown in detail, and the list can be shown again`() async throws {
         let mapping = MapRemoteFloret([.init("m", from: .init(), to: .init(host: "b"))])
         let scene = FloretScene([mapping, inspector]) { _ in Response(json: ["name": "anna"]) }
         try await scene.send(.post, "http://a/x", headers: ["X-Own": "1"], body: .text("hello"))

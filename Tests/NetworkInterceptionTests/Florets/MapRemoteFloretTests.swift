@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `mappings follow one another, each switchable, and the Host header goes along`() async throws {
+    @Test func `enabled mappings apply in order, and the Host header follows`() async throws {
         let floret = MapRemoteFloret([
             .init("first", from: .init(host: "a.example"), to: .init(host: "b.example")),
             .init("second", from: .init(host: "b.example"), to: .init(host: "c.example", path: "/c")),
@@ -79,7 +79,7 @@ import Testing
         #expect(scene.last?.headers.values("Host") == ["a.example"])
     }
 
-    @Test func `a mapping is switched on its screen`() async throws {
+    @Test func `the screen of the floret can disable a mapping`() async throws {
         let floret = MapRemoteFloret([.init("m", from: .init(), to: .init(path: "/mapped"))])
         let scene = FloretScene([floret])
         let view = try #require(floret.view(scene.interceptor))
@@ -87,7 +87,7 @@ import Testing
         try await scene.send(.get, "http://a/kept")
         #expect(scene.last?.url == "/kept")
         guard case .toggle(let toggle)? = floret.view(scene.interceptor)?.row("mapping0")?.content else {
-            Issue.record("there is no switch")
+            Issue.record("the screen has no switch")
             return
         }
         #expect(!toggle.isOn)

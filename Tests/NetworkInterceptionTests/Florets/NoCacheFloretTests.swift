@@ -16,7 +16,7 @@ import Testing
         #expect(headers["Accept"] == "*/*")
     }
 
-    @Test func `an answer has nothing for a cache, and the rest as it was`() async throws {
+    @Test func `an answer loses its cache headers, and the rest is unchanged`() async throws {
         let scene = FloretScene([NoCacheFloret()]) { _ in
             Response(
                 status: 206,
@@ -30,7 +30,7 @@ import Testing
         #expect(try await answer.body.text() == "whole")
     }
 
-    @Test func `304 never comes through`() async throws {
+    @Test func `the app never gets 304`() async throws {
         let honest = FloretScene([NoCacheFloret()]) { request in
             request.headers["If-None-Match"] == nil
                 ? Response(status: 200, body: .text("new")) : Response(status: 304)
@@ -40,7 +40,7 @@ import Testing
         await #expect(throws: HTTPError(.protocolError, "")) { try await broken.send() }
     }
 
-    @Test func `switched off it leaves everything alone`() async throws {
+    @Test func `a disabled floret changes nothing`() async throws {
         let floret = NoCacheFloret(enabled: false)
         let scene = FloretScene([floret]) { _ in Response(status: 304, headers: ["ETag": "1"]) }
         let answer = try await scene.send(headers: ["If-None-Match": "1"])

@@ -12,7 +12,7 @@ import Testing
 
     private var total: Duration { waited.withLock { $0.reduce(.zero, +) } }
 
-    @Test func `a stream goes in pieces of a tenth of a second and arrives whole`() async throws {
+    @Test func `a stream is sent in pieces of a tenth of a second and arrives whole`() async throws {
         let scene = FloretScene([throttle(.init(up: 100))])
         try await scene.send(.post, body: .stream(HTTPBodyStream([Array(0..<25), [], Array(25..<50)])))
         #expect(scene.last?.body.buffered == Array(0..<50))
@@ -20,7 +20,7 @@ import Testing
         #expect(total == .milliseconds(500))
     }
 
-    @Test func `bytes at hand wait as long as they would take`() async throws {
+    @Test func `a buffered body waits as long as its transfer would take`() async throws {
         let scene = FloretScene([throttle(.init(up: 10, down: 5, latency: .seconds(2)))])
         let answer = try await scene.send(.post, body: .text("1234567890"))
         #expect(waited.withLock { $0 } == [.seconds(2), .seconds(1), .seconds(2)])

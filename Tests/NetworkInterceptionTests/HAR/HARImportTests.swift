@@ -18,7 +18,7 @@ import Testing
 
     private func only(_ archive: HARDocument) throws -> Record { try #require(archive.records.first) }
 
-    @Test func `null where HTTP/2 has nothing, as Charles writes it, is doubtful only`() throws {
+    @Test func `null for values that HTTP/2 does not have, as Charles writes it, is only a warning`() throws {
         let archive = try archive(
             ("\"status\":200,\"statusText\":\"OK\"", "\"status\":200,\"statusText\":null"),
             ("\"mimeType\":\"text/plain\"", "\"mimeType\":null"),
@@ -64,7 +64,7 @@ import Testing
         #expect(started == RFC3339.date(from: "2026-03-01T14:00:00Z")?.addingTimeInterval(fraction))
     }
 
-    @Test func `a time without its parts is the time that was waited`() throws {
+    @Test func `a time without its parts counts as waiting time`() throws {
         let parts = "\"timings\":{\"blocked\":-1,\"dns\":-1,\"connect\":-1,\"send\":0,\n\"wait\":42.5"
         for timings in ["\"timings\":{\"wait\":-1", "\"timings\":{\"wait\":null", "\"timings\":{\"wait\":0"] {
             let timing = try only(archive((parts, timings))).timing
@@ -125,7 +125,7 @@ import Testing
         #""httpVersion":"HTTP/1.1","cookies":[],"headers":[{"name":"A","value":"1"},{"name":"content-encoding","value":"gzip"},{"name":"B","value":"2"}],"content":{"size":-1"#
     )
 
-    @Test func `a text that came compressed is not hidden for it, its secrets are`() throws {
+    @Test func `a text that was compressed loses its secrets only`() throws {
         let record = try only(archive(compressed, ("\"text\":\"ok\"", #""text":"{\"token\":\"planted\",\"a\":1}""#)))
         let exported = HARDocument([record]).entries[0]
         #expect(exported.json["response"]?["content"]?["text"] == #"{"token":"[redacted]","a":1}"#)
@@ -143,7 +143,7 @@ import Testing
         ("\"size\":2", false), ("\"size\":5", false), ("\"size\":6", true), ("\"size\":1", false),
         ("\"size\":-1", false),
     ])
-    func `a text is cut where it is shorter than its size by more than a byte order mark`(size: String, isCut: Bool)
+    func `a text is cut if it is shorter than its size by more than a byte order mark`(size: String, isCut: Bool)
         throws
     {
         #expect(try only(archive(("\"size\":2", size))).bodies.response?.isCut == isCut)
@@ -162,7 +162,7 @@ import Testing
         #expect(absent.bodies.response == .init(byteCount: 3, isCut: true))
     }
 
-    @Test func `requests of one instant stay in the order they have`() throws {
+    @Test func `requests of the same instant keep their order`() throws {
         let at = Date(timeIntervalSince1970: 1_800_000_000)
         func record(_ name: String, _ delay: Double = 0) -> Record {
             Record(
@@ -210,7 +210,7 @@ import Testing
             ])
     }
 
-    @Test func `several pages, and none, and null for them are all files`() throws {
+    @Test func `a file may have several pages, none, or null`() throws {
         let page =
             #"{"startedDateTime":"","id":"page_1","title":null,"pageTimings":{"onLoad":null,"onContentLoad":"soon"}}"#
         let other = page.replacingOccurrences(of: "page_1", with: "page_2")

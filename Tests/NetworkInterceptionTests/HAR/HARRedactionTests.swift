@@ -19,7 +19,7 @@ import Testing
                 let values = [shown, entry].map { path.reduce($0.json) { $0?[$1] }?.text() }
                 #expect(values[0] == values[1], "\(path)")
             }
-            #expect(Redaction.standard.redacted(shown) == shown, "what is redacted stays as it is")
+            #expect(Redaction.standard.redacted(shown) == shown, "a second redaction changes nothing")
             #expect(Redaction.none.redacted(entry).json["request"]?["url"] == entry.json["request"]?["url"])
         }
     }

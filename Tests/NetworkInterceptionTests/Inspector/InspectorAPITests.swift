@@ -43,13 +43,13 @@ import Testing
     }
 
     @Test(arguments: ["limit=0", "limit=1001", "limit=x", "after=1"])
-    func `a filter that makes no sense is refused by name`(query: String) async throws {
+    func `an invalid filter is refused by name`(query: String) async throws {
         let answer = try await InspectorWorld().ask("/api/records?" + query)
         #expect(answer.status == 422)
         #expect(try await answer.body.json()["field"]?.stringValue == String(query.prefix { $0 != "=" }))
     }
 
-    @Test func `forgetting takes all records out`() async throws {
+    @Test func `forgetting removes all records`() async throws {
         let world = InspectorWorld()
         try await world.send("http://a.example/1")
         #expect(try await world.ask("/api/records", .delete).status == 204)
@@ -76,7 +76,7 @@ import Testing
             record["timing"]?["phases"]?.arrayValue?.map { $0["name"]?.stringValue } == ["florets", "waiting", "body"])
     }
 
-    @Test func `a body that is no text is shown as bytes and downloaded as it is`() async throws {
+    @Test func `a body that is not text is shown as bytes and downloaded unchanged`() async throws {
         let world = InspectorWorld()
         try await world.send("http://a.example/bytes")
         let id = try await world.newest().id
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `records leave as files that others read`() async throws {
+    @Test func `records are exported as files that other programs read`() async throws {
         let world = InspectorWorld()
         for status in [200, 404, 404] { try await world.send("http://a.example/status/\(status)?token=sesame") }
         let har = try await world.ask("/api/export?status=4xx")
@@ -126,7 +126,7 @@ import Testing
         #expect(try await world.ask("/api/records/\(UUID())/postman").status == 404)
     }
 
-    @Test func `a record is a command for curl, its body in a file where it is no text`() async throws {
+    @Test func `a record is exported as a curl command, with a binary body in a file`() async throws {
         let world = InspectorWorld()
         try await world.send("http://a.example/json?q=it's", .put, body: "one")
         let text = try await world.ask("/api/records/\(world.newest().id)").body.json()["curl"]?.stringValue
@@ -154,7 +154,7 @@ import Testing
         #expect(try await world.ask("/api/records/\(id)").body.json()["canMock"] == true)
     }
 
-    @Test func `nothing is mocked without a floret for it or an answer`() async throws {
+    @Test func `a record is not mocked without a mock floret or without an answer`() async throws {
         let bare = InspectorWorld()
         try await bare.send("http://a.example/json")
         #expect(try await bare.ask("/api/records/\(bare.newest().id)/mock", .post, json: [:]).status == 409)
@@ -166,7 +166,7 @@ import Testing
 
     // MARK: - Sending
 
-    @Test func `a record is sent again as it was, through the florets, and is a new record`() async throws {
+    @Test func `a record is sent again unchanged, through the florets, and is a new record`() async throws {
         let world = InspectorWorld()
         try await world.send(
             "http://a.example/json", .post, headers: ["Accept": "a/b", "Authorization": "Bearer x"], body: "one  two")
@@ -196,7 +196,7 @@ import Testing
         #expect(sent.body.buffered == Array("two".utf8))
     }
 
-    @Test func `a request is written from nothing`() async throws {
+    @Test func `a request can be written without a record`() async throws {
         let world = InspectorWorld()
         let answer = try await world.ask("/api/requests", .post, json: ["url": "http://a.example/status/418"])
         #expect(try await answer.body.json()["status"] == 418)
@@ -221,7 +221,7 @@ import Testing
         #expect(await world.interceptor.storage.records(10, after: nil).count == 1)
     }
 
-    @Test func `nothing is sent without a transport, unrecorded, or with half a body`() async throws {
+    @Test func `nothing is sent again without a transport, a record, or the whole body`() async throws {
         let silent = InspectorWorld { $0.transport = nil }
         try await silent.send("http://a.example/1")
         let path = "/api/records/\(try await silent.newest().id)/resend"
@@ -246,7 +246,7 @@ import Testing
 
     // MARK: - Florets
 
-    @Test func `florets are switched and the interceptor pauses`() async throws {
+    @Test func `florets can be disabled, and the interceptor can pause`() async throws {
         let world = InspectorWorld()
         #expect(try await world.ask("/api/state").body.json()["florets"]?[0]?["isEnabled"] == false)
         let answer = try await world.ask("/api/florets/0", .post, json: ["isEnabled": true])
@@ -258,7 +258,7 @@ import Testing
         #expect(!world.interceptor.isRunning)
     }
 
-    @Test func `a floret's screen is set only by a form that stood on it`() async throws {
+    @Test func `a floret's screen is set only by a form that the screen showed`() async throws {
         let world = InspectorWorld()
         let text = String(decoding: try await world.ask("/florets/0").body.collect(upTo: 1 << 16), as: UTF8.self)
         let action = try #require(text.firstMatch(of: /action="([^"]+)"/)).output.1

@@ -16,7 +16,7 @@ import Testing
         ("http://[::1]:8080/", 200), ("http://evil.example/", 403), ("http://localhost.evil.example/", 403),
         ("http://127.0.0.1.evil.example/", 403), ("http://192.168.1.2/", 403),
     ])
-    func `only names of this machine are answered`(url: String, expected: Int) async throws {
+    func `only requests to names of this machine are answered`(url: String, expected: Int) async throws {
         #expect(try await status(InspectorWorld(), url) == expected)
         #expect(try await status(InspectorWorld(), url + "api/records") == expected)
     }
@@ -35,7 +35,7 @@ import Testing
             (.delete, ["X-Souk-Inspector": "1", "Sec-Fetch-Site": "cross-site"], 403),
             (.delete, ["X-Souk-Inspector": "1", "Origin": "http://localhost"], 204),
         ] as [(HTTPRequest.Method, HTTPHeaders, Int)])
-    func `another site can neither read nor do anything`(
+    func `another site can neither read nor change anything`(
         method: HTTPRequest.Method, headers: HTTPHeaders, expected: Int
     ) async throws {
         let world = InspectorWorld()
@@ -86,7 +86,7 @@ import Testing
             try await status(world, url + "api/records", .delete, ["Cookie": pair, "X-Souk-Inspector": "1"]) == 204)
     }
 
-    @Test func `mounted below a path it leads there`() async throws {
+    @Test func `an inspector below a path is found only there`() async throws {
         let world = InspectorWorld { $0.path = "/debug/traffic" }
         #expect(try await status(world, "http://localhost/debug/traffic") == 308)
         #expect(try await status(world, "http://localhost/debug/traffic/") == 200)

@@ -76,13 +76,13 @@ import Testing
     }
 
     @Test(arguments: [["count": 0], ["count": 201], ["count": "many"]] as [JSONObject])
-    func `a count that makes no sense is refused`(payload: JSONObject) async throws {
+    func `an invalid count is refused`(payload: JSONObject) async throws {
         let (hub, asking) = try hub(Interceptor([]))
         #expect(throws: PluginError.self) { try asking.ask(payload) }
         await hub.stop()
     }
 
-    @Test func `its policy is that of its file`() throws {
+    @Test func `the plugin's policy equals its policy file`() throws {
         let file = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
             .appendingPathComponent("../../../Sources/NetworkInterception/Inspector/Hub/inspector.policy.json")
         let policy = try JSONDecoder().decode(Policy.self, from: Data(contentsOf: file))

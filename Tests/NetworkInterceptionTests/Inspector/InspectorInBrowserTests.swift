@@ -20,7 +20,7 @@ struct InspectorInBrowserTests {
     private func answer(_ expression: String) -> JSONValue { ["evaluate": .string(expression)] }
 
     @Test(arguments: [1280, 390])
-    func `a click shows a request in full, and the browser's back comes back`(width: Int) async throws {
+    func `a click shows a request in full, and the back button returns to the list`(width: Int) async throws {
         let world = InspectorWorld()
         world.stamp.enabled = true
         try await world.send("http://a.example/json", headers: ["Accept-Language": "ga"])
@@ -118,7 +118,7 @@ struct InspectorInBrowserTests {
         #expect(try await world.newest().changes.map(\.kind) == [.answered])
     }
 
-    @Test func `a floret is switched and set`() async throws {
+    @Test func `a floret can be enabled and configured`() async throws {
         let world = InspectorWorld()
         let answers = try await world.browse(
             [
@@ -135,7 +135,7 @@ struct InspectorInBrowserTests {
         #expect(world.stamp.stamp.withLock { $0 } == "<b>&")
     }
 
-    @Test func `messages of a hub are beside the requests of their time`() async throws {
+    @Test func `messages of a hub are shown beside the requests`() async throws {
         let world = InspectorWorld()
         let hub = Hub()
         hub.register { sender, _ in InspectorHubPlugin(messageSender: sender, interceptor: world.interceptor) }

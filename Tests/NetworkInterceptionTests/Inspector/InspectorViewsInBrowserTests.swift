@@ -86,7 +86,7 @@ struct InspectorViewsInBrowserTests {
     }
 
     @Test(arguments: widths)
-    func `a subscription differs from its events, and no column is cut`(width: Int) async throws {
+    func `a subscription is shown differently from its events, and no column is cut`(width: Int) async throws {
         let world = InspectorWorld()
         try await world.send("http://a.example/json")
         let hub = try hub(world)
@@ -153,7 +153,7 @@ struct InspectorViewsInBrowserTests {
         #expect(answers[3...] == [true, true, true, .string(url), []])
     }
 
-    @Test func `requests that repeat in a row are one line, which opens by mouse and by key`() async throws {
+    @Test func `repeated requests in a row are one line, which opens by mouse and by key`() async throws {
         let world = InspectorWorld()
         for number in 1...5 { try await world.send("http://a.example/updates?after=\(number)") }
         try await world.send("http://a.example/json")
@@ -183,7 +183,9 @@ struct InspectorViewsInBrowserTests {
         #expect(answers[4...] == [4, [], "/updates?after=1", "false"])
     }
 
-    @Test func `a line of repetitions counts on while requests come, and other outcomes stay in sight`() async throws {
+    @Test func `a line of repetitions keeps counting while requests come, and other outcomes stay visible`()
+        async throws
+    {
         let world = InspectorWorld()
         for status in [200, 200, 503, 200] { try await world.send("http://a.example/status/\(status)") }
         let answers = try await world.browse([

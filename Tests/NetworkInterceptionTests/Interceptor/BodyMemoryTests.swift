@@ -21,7 +21,7 @@ import Testing
             HTTPRequest(method: .post, url: "http://a/", body: request))
     }
 
-    @Test func `exchanges hold 64 MiB in total by default`() {
+    @Test func `exchanges hold at most 64 MiB in total by default`() {
         #expect(Interceptor.Configuration().maximumHeldBytes == 64 << 20)
     }
 
@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `bodies at hand count too, and one that is sent as it was asked for counts once`() async throws {
+    @Test func `buffered bodies count too, and a request body that no floret changed counts once`() async throws {
         let interceptor = Interceptor.running([]) { $0.maximumHeldBytes = 100 }
         let response = HTTPResponse(status: 200, body: .bytes(Array(repeating: 2, count: 70)))
         let answered = try await answer(interceptor, response, request: .bytes(Array(repeating: 1, count: 60)))
@@ -69,7 +69,7 @@ import Testing
         #expect(await interceptor.records.first?.bodies.response == .init(byteCount: 20, isCut: true))
     }
 
-    @Test func `nothing is recorded where nothing may be held, and everything passes`() async throws {
+    @Test func `with a limit of zero no body is recorded, and every body passes`() async throws {
         let interceptor = Interceptor.running([]) { $0.maximumHeldBytes = 0 }
         let answered = try await answer(interceptor, streaming(1, 25), request: .bytes([1, 2, 3]))
         #expect(try await answered.body.collect(upTo: 100).count == 25)
@@ -95,7 +95,9 @@ import Testing
             }
             let answered = try await answer(
                 interceptor, HTTPResponse(status: 200, body: .stream(HTTPBodyStream(pieces))))
-            guard case .stream(let stream) = answered.body else { return #expect(Bool(false), "it came at once") }
+            guard case .stream(let stream) = answered.body else {
+                return #expect(Bool(false), "the body is not a stream")
+            }
             streams.append((stream, [], pieces.flatMap(\.self)))
         }
         var open = Set(streams.indices)

@@ -40,7 +40,7 @@ import Testing
         #expect(record.timing.ended != nil)
     }
 
-    @Test func `an answer that a cancelled caller does not get any more is let go of`() async throws {
+    @Test func `an answer whose caller was cancelled is released`() async throws {
         let (isAnswered, mayGoOn, isStopped) = (Gate(), Gate(), Gate())
         let interceptor = Interceptor.running([
             Probe(after: { _ in
@@ -77,7 +77,7 @@ import Testing
         await #expect(throws: HTTPError(.cancelled, "")) { try await sending.value }
     }
 
-    @Test func `a transport that answers although it was cancelled is believed`() async throws {
+    @Test func `an answer of a cancelled transport reaches the caller`() async throws {
         let (isThere, mayGoOn) = (Gate(), Gate())
         let interceptor = Interceptor.running([Probe()])
         let transport = interceptor.transport(

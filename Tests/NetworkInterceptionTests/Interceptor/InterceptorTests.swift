@@ -116,7 +116,7 @@ import Testing
         #expect(record.failure as? InterceptionError == InterceptionError(.noResult, ""))
     }
 
-    @Test func `a floret that gives back another record is taken at its word, and the id stays`() async throws {
+    @Test func `a floret can return another record, and the id stays`() async throws {
         let interceptor = Interceptor.running([
             Probe(before: { $0 = Record(HTTPRequest(method: .post, url: "http://b/other")) })
         ])
@@ -169,7 +169,7 @@ import Testing
         #expect(error?.reason.contains("explode") == true)
     }
 
-    @Test func `until it runs and while it pauses nothing is asked and nothing is recorded`() async throws {
+    @Test func `before it runs and while it pauses, an interceptor asks no floret and records nothing`() async throws {
         let asked = Locked(0)
         let interceptor = Interceptor([Probe(before: { _ in asked.withLock { $0 += 1 } })])
         let transport = interceptor.transport(wrapping: .echo)

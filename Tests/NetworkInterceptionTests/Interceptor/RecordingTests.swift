@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a streamed answer is handed on when its head is there, piece by piece`() async throws {
+    @Test func `a streamed answer is returned when its head has arrived, and its body piece by piece`() async throws {
         let more = Gate()
         let pieces = Locked<[[UInt8]]>([[1], [2]])
         let interceptor = Interceptor.running([Probe()])
@@ -135,7 +135,7 @@ import Testing
         #expect(await interceptor.records.first?.bodies.response == .init(byteCount: 2))
     }
 
-    @Test func `a body that fails on its way fails for its reader the same way, and is recorded so`() async throws {
+    @Test func `a body that fails gives its reader the same error, which is recorded`() async throws {
         let interceptor = Interceptor.running([])
         let pieces = Locked(1)
         let transport = interceptor.transport(
@@ -267,7 +267,7 @@ import Testing
     }
 }
 
-/// An event that may occur.
+/// A flag that is set once.
 private final class OneWay: Sendable {
     private let flag = Locked(false)
     func happen() { flag.withLock { $0 = true } }

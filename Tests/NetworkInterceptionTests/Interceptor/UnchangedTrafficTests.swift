@@ -91,7 +91,7 @@ import Testing
         ]
     }
 
-    private func life(_ watched: (any HTTPTransport) -> any HTTPTransport) async throws -> Seen {
+    private func observe(_ watched: (any HTTPTransport) -> any HTTPTransport) async throws -> Seen {
         // The second connection is for the requests after the cut response.
         let wire = try Wire(connections: 2)
         let curl = CurlTransport()
@@ -113,14 +113,14 @@ import Testing
     }
 
     @Test func `app and server see the same bytes in the same order with an interceptor`() async throws {
-        let plain = try await life { $0 }
+        let plain = try await observe { $0 }
         #expect(plain.wire.map(\.count) == [17, 1])
         #expect(plain.answers.contains(Wire.large))
         #expect(plain.answers.contains("connectionLost"))
         for count in [0, 1, 8] {
             let florets = (0..<count).map { _ in Probe(before: { _ in await letOthersRun() }) }
             let interceptor = Interceptor.running(florets) { $0.maximumRecordedBytes = 1000 }
-            let seen = try await life { interceptor.transport(wrapping: $0) }
+            let seen = try await observe { interceptor.transport(wrapping: $0) }
             #expect(seen.wire == plain.wire, "with \(count) florets")
             #expect(seen.answers == plain.answers, "with \(count) florets")
             await interceptor.settled()
@@ -134,8 +134,9 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 8])
-    func `given up before the head or in the body, it ends for both sides as without`(_ count: Int) async throws {
-        func life(_ watched: (any HTTPTransport) -> any HTTPTransport) async throws -> [String] {
+    func `a request cancelled before the head or in the body ends as without an interceptor`(_ count: Int) async throws
+    {
+        func observe(_ watched: (any HTTPTransport) -> any HTTPTransport) async throws -> [String] {
             let (isAsked, isClosed) = (Gate(), Gate())
             let server = try ScriptedServer([
                 { peer in
@@ -169,10 +170,10 @@ import Testing
             await isClosed.wait()
             return ends
         }
-        let plain = try await life { $0 }
+        let plain = try await observe { $0 }
         #expect(plain.count == 3)
         let interceptor = Interceptor.running((0..<count).map { _ in Probe() })
-        #expect(try await life { interceptor.transport(wrapping: $0) } == plain)
+        #expect(try await observe { interceptor.transport(wrapping: $0) } == plain)
         await interceptor.settled()
         let records = await interceptor.records
         #expect(records.first?.bodies.response == .init(byteCount: 5, end: .cancelled))
@@ -180,7 +181,7 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 8])
-    func `a thousand at once over sockets, each with its own answer`(_ count: Int) async throws {
+    func `a thousand concurrent requests over sockets each get their own answer`(_ count: Int) async throws {
         let echo = AnyHTTPHandler { .ready(HTTPResponse(status: 200, headers: ["X-Path": $0.path], body: $0.body)) }
         let interceptor = Interceptor.running((0..<count).map { _ in Probe() })
         try await withLoopbackServer(echo) { url in

@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `a redirect to the server points here, any other is left alone`() async throws {
+    @Test func `a redirect to the server is changed to the proxy, and any other is unchanged`() async throws {
         let server = Locked("")
         let handler = AnyHTTPHandler { request in
             let place =
@@ -159,7 +159,7 @@ import Testing
         #expect(throws: HTTPError.self) { try half.get() }
     }
 
-    @Test func `a server that is not there is a 502, one that takes too long a 504`() async throws {
+    @Test func `a missing server is a 502, and a server that takes too long a 504`() async throws {
         for (error, status, code) in [
             (HTTPError(.connectionFailed, "No connection."), 502, "upstream_connectionFailed"),
             (HTTPError(.timeout, "Too long."), 504, "upstream_timeout"),
@@ -171,7 +171,7 @@ import Testing
         }
     }
 
-    @Test func `WebSockets and forward proxying are refused in words, other upgrades are left out`() async throws {
+    @Test func `WebSockets and forward proxying are refused, and other upgrades are removed`() async throws {
         let proxy = try ReverseProxy(
             upstream: "http://a",
             over: ScriptedTransport([
@@ -192,7 +192,7 @@ import Testing
     }
 
     @Test(arguments: ["", "shop.example", "ftp://a", "http://", "http://a?x=1", "http://u:p@a/"])
-    func `a server's address that is none is refused`(upstream: String) {
+    func `an invalid address of the server is refused`(upstream: String) {
         #expect(throws: HTTPError(.invalidURL, "")) {
             try ReverseProxy(upstream: upstream, over: ScriptedTransport([]))
         }

@@ -56,7 +56,7 @@ import Testing
             try await keeps(.max(bytesize: 8), getRoot, HTTPResponse(status: 200, body: .stream(.init(next: { nil })))))
     }
 
-    @Test func `media types, asked when there is an answer`() async throws {
+    @Test func `media types, evaluated when there is an answer`() async throws {
         let answer = HTTPResponse(status: 200, headers: ["content-type": "Image/PNG; q=1"])
         #expect(try await keeps(.contentType("image/png"), getRoot, answer))
         #expect(try await keeps(.contentType("image/*"), getRoot, answer))

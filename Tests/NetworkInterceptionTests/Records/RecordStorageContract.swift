@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `records come newest first, as many as are asked for and there are`(_ kind: Kind) async throws {
+    func `records come newest first, up to the requested number`(_ kind: Kind) async throws {
         let storage = try storage(kind)
         #expect(await urls(storage).isEmpty)
         let records = (1...5).map { record($0) }
@@ -67,7 +67,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `beyond its capacity the oldest go, by count and by bytes`(_ kind: Kind) async throws {
+    func `beyond the capacity in records or bytes, the oldest records are removed`(_ kind: Kind) async throws {
         let storage = try storage(kind, RecordCapacity(records: 3, bytes: 1000))
         for number in 1...5 { await storage.store(record(number)) }
         #expect(await urls(storage) == ["5", "4", "3"])
@@ -77,13 +77,13 @@ import Testing
         var grown = try #require(await storage.records(1, after: nil).first)
         grown.result = .success(Response(status: 200, body: .bytes([UInt8](repeating: 1, count: 600))))
         await storage.store(grown)
-        #expect(await urls(storage) == ["7"], "what grows counts too")
+        #expect(await urls(storage) == ["7"], "the growth of a record counts too")
         await storage.store(record(8, body: 5000))
         #expect(await urls(storage) == ["8"], "the newest stays, however large it is")
     }
 
     @Test(arguments: Kind.allCases)
-    func `bytes count as often as they are kept, not as often as they are stored`(_ kind: Kind) async throws {
+    func `the bytes of a record count once, however often it is stored`(_ kind: Kind) async throws {
         let storage = try storage(kind, RecordCapacity(records: 9, bytes: 1500))
         let old = record(1, body: 600)
         for _ in 0..<5 { await storage.store(old) }
@@ -109,7 +109,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `single records and all can be taken out`(_ kind: Kind) async throws {
+    func `one record and all records can be removed`(_ kind: Kind) async throws {
         let storage = try storage(kind)
         let records = (1...4).map { record($0) }
         for record in records { await storage.store(record) }
@@ -119,7 +119,7 @@ import Testing
         #expect(await urls(storage) == ["3", "1"])
         await storage.store(record(5))
         await storage.store(records[1])
-        #expect(await urls(storage) == ["2", "5", "3", "1"], "what was taken out and comes again is new")
+        #expect(await urls(storage) == ["2", "5", "3", "1"], "a removed record that is stored again is new")
         await storage.removeAll()
         #expect(await urls(storage).isEmpty)
         await storage.store(record(6))
@@ -154,11 +154,12 @@ import Testing
             let isWhole = number.isMultiple(of: 10) || number == 1499 || list.count < 4
             let kept = await storage.records(.max, after: isWhole ? nil : list[2])
             let expected = isWhole ? list : Array(list.prefix(2))
-            func said(_ records: some Sequence<Record>) -> [String] {
+            func described(_ records: some Sequence<Record>) -> [String] {
                 records.map { "\($0.id) \($0.originalRequest.url)" }
             }
-            guard said(kept) != said(expected.reversed()) else { continue }
-            Issue.record("after step \(number) it holds \(said(kept)) instead of \(said(expected.reversed()))")
+            guard described(kept) != described(expected.reversed()) else { continue }
+            Issue.record(
+                "after step \(number) it holds \(described(kept)) instead of \(described(expected.reversed()))")
             return
         }
     }
@@ -237,7 +238,7 @@ import Testing
         #expect(await found("status:503 method:get") == [])
         #expect(await found("status:failed") == [2])
         #expect(await found("status:underway") == [3])
-        #expect(await found("status:nonsense") == [], "what is no status is looked for as text")
+        #expect(await found("status:nonsense") == [], "an invalid status is searched as text")
     }
 
     @Test(arguments: Kind.allCases)

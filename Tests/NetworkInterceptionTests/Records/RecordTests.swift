@@ -4,13 +4,13 @@ import NetworkInterception
 import Testing
 
 @Suite struct RecordTests {
-    @Test func `every record has an id of its own, in the form of a random one`() {
+    @Test func `every record has its own id, in the form of a random UUID`() {
         let ids = (0..<100_000).map { _ in Record(getRoot).id }
         #expect(Set(ids).count == 100_000)
         #expect(ids.allSatisfy { $0.uuid.6 >> 4 == 4 && $0.uuid.8 >> 6 == 2 })
     }
 
-    @Test func `a change of one is no change of another that was the same`() {
+    @Test func `a change of a copy does not change the original record`() {
         let first = Record(getRoot)
         var second = first
         second.originalRequest.url = "http://b/"

@@ -16,12 +16,12 @@ import Testing
         for number in 1...3 { await storage.store(record(number)) }
         await storage.close()
         let again = try SQLiteRecordStorage(path: place.path, capacity: RecordCapacity(records: 2))
-        #expect(await again.records(9, after: nil).count == 3, "opening takes nothing away")
+        #expect(await again.records(9, after: nil).count == 3, "opening removes nothing")
         await again.store(record(4))
         #expect(await again.records(9, after: nil).map(\.originalRequest.url) == ["http://a/4", "http://a/3"])
     }
 
-    @Test func `files as a crash leaves them are opened with all that was settled`() async throws {
+    @Test func `files after a crash open with all records that were settled`() async throws {
         let storage = try SQLiteRecordStorage(path: place.path)
         for number in 1...20 { await storage.store(record(number)) }
         await storage.settled()
@@ -37,7 +37,7 @@ import Testing
         await storage.close()
     }
 
-    @Test func `a file that is something else is refused, and stays as it is`() async throws {
+    @Test func `a file of another format is refused and stays unchanged`() async throws {
         try Data("no database, but long enough to be looked at as one of them".utf8).write(
             to: URL(fileURLWithPath: place.path))
         #expect(throws: InterceptionError(.storageFailed, "")) { try SQLiteRecordStorage(path: place.path) }
@@ -53,7 +53,7 @@ import Testing
         await storage.close()
         await storage.store(record(2))
         #expect(await storage.records(9, after: nil).isEmpty)
-        #expect(failures.withLock { $0 } == 1, "that nothing can be read is told")
+        #expect(failures.withLock { $0 } == 1, "the failed read is reported")
         var heard = 0
         for await _ in updates { heard += 1 }
         #expect(heard == 1)
@@ -97,7 +97,7 @@ import Testing
         #expect(await updates.next() == nil)
     }
 
-    @Test func `a ring does not grow its file`() async throws {
+    @Test func `a storage at its capacity does not grow its file`() async throws {
         let storage = try SQLiteRecordStorage(path: place.path, capacity: RecordCapacity(records: 50))
         for number in 0..<6000 {
             var record = record(number)
@@ -107,7 +107,7 @@ import Testing
         #expect(await storage.records(100, after: nil).count == 50)
         await storage.close()
         let size = try FileManager.default.attributesOfItem(atPath: place.path)[.size] as? Int ?? 0
-        // The waiting and stored bytes, not the 24 MB that were stored in total.
+        // The file holds the waiting and the kept bytes, not all 24 MB that were stored.
         #expect(size < 8 << 20)
     }
 }

@@ -99,7 +99,7 @@ import Testing
                 return record
             }
         }
-        #expect(more.isEmpty && !all.contains("transactionId"), "what a modifier took out is not decoded")
+        #expect(more.isEmpty && !all.contains("transactionId"), "a JWS that a modifier removed is not decoded")
     }
 
     @Test(arguments: [
@@ -110,7 +110,7 @@ import Testing
         #expect(try await shown(request: body, answer: body + "\u{E9}" + body).signed.isEmpty)
     }
 
-    @Test func `a body cut anywhere inside of one gives nothing away`() async throws {
+    @Test func `a body that is cut inside a JWS shows no secret`() async throws {
         let jws = Self.jws(["transactionId": "7", "token": "planted"])
         for length in stride(from: 0, to: jws.utf8.count, by: 97) {
             let (_, everything) = try await shown(answer: jws) { $0.maximumRecordedBytes = length }
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `they are kept in a file of records, and count against its size`() async throws {
+    @Test func `signed texts are kept in a file of records, and count towards its size`() async throws {
         let path = NSTemporaryDirectory() + "signed-\(UUID().uuidString)"
         defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) } }
         let file = try SQLiteRecordStorage(path: path)

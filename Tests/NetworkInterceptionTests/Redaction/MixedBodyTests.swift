@@ -24,7 +24,7 @@ import Testing
     }
 
     @Test(arguments: Planted.Encoding.allCases, [0, 1, 2, 3])
-    func `a password beside a file in UTF-16 is taken out, and the file stays`(_ encoding: Planted.Encoding, pad: Int) {
+    func `a password beside a file in UTF-16 is removed, and the file stays`(_ encoding: Planted.Encoding, pad: Int) {
         let file = [UInt8](repeating: 0x78, count: pad) + encoding.bytes(Self.rows)
         #expect(Self.redacted(form: Self.form(file)) == Self.form(file, value: "[redacted]"), "\(encoding)")
         let harmless = Self.form(file, field: "note", value: "hello")
@@ -32,7 +32,7 @@ import Testing
     }
 
     @Test(arguments: Planted.Encoding.allCases)
-    func `a secret in a small part in UTF-16 is taken out too`(_ encoding: Planted.Encoding) {
+    func `a secret in a small part in UTF-16 is removed too`(_ encoding: Planted.Encoding) {
         let note = String(repeating: "a note of words. ", count: 300)
         let file = encoding.bytes("a: 1\npassword: \(Self.secret)\n")
         let expected = encoding.bytes("a: 1\npassword: [redacted]\n")
@@ -41,7 +41,7 @@ import Testing
                 == Self.form(expected, field: "note", value: note), "\(encoding)")
     }
 
-    @Test func `JSON beside UTF-16 is looked through as it is`() {
+    @Test func `JSON with a string in UTF-16 is redacted, and the string stays`() {
         let json = #"{"password":"§","file":""#
         for encoding in Planted.Encoding.allCases {
             func body(_ secret: String) -> [UInt8] {
@@ -51,7 +51,7 @@ import Testing
         }
     }
 
-    @Test func `a charset that is declared does not hide how a body is written`() {
+    @Test func `a declared charset does not hide the real encoding of a body`() {
         let text = "user=anna password=\(Self.secret) ok"
         for type in ["text/plain; charset=utf-16be", "text/plain; charset=utf-16", "text/plain; charset=utf-32le"] {
             for encoding in [Planted.Encoding.utf8, .utf16LE, .utf16BE] {

@@ -107,7 +107,7 @@ import Testing
         #expect(records.count == 6)
         #expect(leaks(texts(records)).isEmpty)
         #expect(leaks(exports(records)).isEmpty)
-        #expect(texts(records).contains("\"n\":1.0"), "what is no secret stays")
+        #expect(texts(records).contains("\"n\":1.0"), "a value that is not a secret stays")
     }
 
     @Test func `no byte of a file of records has a secret, nor of its log`() async throws {

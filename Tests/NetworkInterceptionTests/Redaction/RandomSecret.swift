@@ -98,7 +98,7 @@ struct RandomDocument {
         one(["id", "author", "passenger", "price", "createdAt", "title", "product_id", "tokenizer", "count", "etag"])
     }
 
-    /// A sign before a secret in quotation marks, or none.
+    /// A character before a secret in quotation marks, or none.
     private mutating func sign() -> String { one(["", "", "/", "+", " ", ")", "]", "}", ">", ":", ";", ","]) }
 
     private mutating func noise() -> String {

@@ -19,7 +19,7 @@ import Testing
     }
 
     @Test(arguments: batches)
-    func `a random secret at a random place never leaves`(seeds: Range<Int>) async throws {
+    func `a random secret at a random place is in no output`(seeds: Range<Int>) async throws {
         let folder = TemporaryRecords()
         let storage = try SQLiteRecordStorage(path: folder.path)
         var failures = 0

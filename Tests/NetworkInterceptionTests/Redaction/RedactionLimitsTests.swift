@@ -3,7 +3,7 @@ import HTTPCore
 import NetworkInterception
 import Testing
 
-/// The cost of redaction, names that users add, and the other outputs of texts.
+/// The cost of redaction, names that users add, and texts outside of records.
 @Suite struct RedactionLimitsTests {
     private static let fragments = [
         "<token>", "<token", "<item name=\"token\" ", "<name>token</name>", "token: must be ", "token: |\n", "token:\n",
@@ -43,7 +43,7 @@ import Testing
     ]
 
     @Test(arguments: fragments)
-    func `the time is in proportion to the length, whatever is repeated`(_ fragment: String) {
+    func `the time is proportional to the length, whatever is repeated`(_ fragment: String) {
         let (short, long) = (time(fragment, 4096), time(fragment, 32_768))
         // Linear time is eight times as long, quadratic time 64 times.
         #expect(long < 24 * short || long < CLOCKS_PER_SEC / 8, "\(fragment.debugDescription): \(short), \(long)")
@@ -78,7 +78,7 @@ import Testing
         #expect(Redaction.none.redacted("token=a ghp_01234567890123456789") == "token=a ghp_01234567890123456789")
     }
 
-    @Test func `a text in UTF-16 stays one`() {
+    @Test func `redacted text in UTF-16 stays in UTF-16`() {
         var record = Record(HTTPRequest(method: .post, url: "http://a/"))
         for encoding in Planted.Encoding.allCases {
             record.originalRequest.body = .bytes(encoding.bytes("{\"user\":\"änna 🎉\",\"token\":\"abc\"}"))

@@ -42,7 +42,7 @@ import Testing
     ])
     func `members of these names lose their values at any depth`(before: String, after: String) {
         #expect(body(before) == after)
-        #expect(body(after) == after, "what is redacted stays as it is")
+        #expect(body(after) == after, "a second redaction changes nothing")
     }
 
     @Test(arguments: [
@@ -55,7 +55,7 @@ import Testing
         ("see https://anna:secr", "see https://redacted"),
         ("see https://host:8080", "see https://host:8080"),
     ])
-    func `a body that was cut, or is no JSON, gives nothing away`(before: String, after: String) {
+    func `a body that was cut, or is not JSON, shows no secret`(before: String, after: String) {
         #expect(body(before) == after)
     }
 
@@ -76,7 +76,7 @@ import Testing
     ])
     func `text after the end of a value is unchanged`(before: String, after: String) {
         #expect(body(before, type: "text/plain") == after)
-        #expect(body(after, type: "text/plain") == after, "what is redacted stays as it is")
+        #expect(body(after, type: "text/plain") == after, "a second redaction changes nothing")
     }
 
     @Test(arguments: [
@@ -87,7 +87,7 @@ import Testing
     ])
     func `only a body that begins with an item is redacted as a form`(before: String, after: String) {
         #expect(body(before, type: "application/x-www-form-urlencoded") == after)
-        #expect(body(after, type: "application/x-www-form-urlencoded") == after, "what is redacted stays as it is")
+        #expect(body(after, type: "application/x-www-form-urlencoded") == after, "a second redaction changes nothing")
     }
 
     @Test func `signed texts, receipts and private keys are found without a name`() {
@@ -128,7 +128,7 @@ import Testing
                 == parts.replacingOccurrences(of: "hunter2", with: "[redacted]"))
     }
 
-    @Test func `URLs and headers are cleaned, names and order stay`() {
+    @Test func `secrets are removed from URLs and headers, and names and order stay`() {
         var record = Record(
             HTTPRequest(
                 method: .get, url: "https://anna:pw@example.com/v1/x?API_key=k1&q=a%20b&code=c1",
@@ -158,7 +158,7 @@ import Testing
         #expect(body(#"{"number":"4111"}"#, by: redaction) == #"{"number":"4111"}"#)
     }
 
-    @Test func `bodies that cannot be looked into are kept only on demand`() {
+    @Test func `encoded bodies are kept only on demand`() {
         var record = Record(HTTPRequest(method: .get, url: "http://a/"))
         record.result = .success(Response(status: 200, headers: ["content-encoding": "gzip"], body: .bytes([31, 139])))
         #expect(Redaction.standard.redacted(record).response?.body.buffered == Array("[redacted]".utf8))
@@ -187,7 +187,7 @@ import Testing
         #expect(body(#"{"password":"x"}"#, by: .none) == #"{"password":"x"}"#)
     }
 
-    @Test func `a modifier is asked before anything is stored`() async throws {
+    @Test func `a modifier runs before anything is stored`() async throws {
         var configuration = Interceptor.Configuration.standard
         configuration.preStorageRecordModifier = { record in
             var record = record

@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(arguments: ["password", "passwords", "token", "tokens", "credentials", "apiKeys", "pin", "session", "author"])
-    func `a name that makes an object of JSON a secret makes a mapping of YAML one`(_ name: String) {
+    func `a name whose JSON object is secret also makes its YAML mapping secret`(_ name: String) {
         let json = Redaction.standard.redacted("{\"\(name)\":{\"a\":{\"b\":\"x\"}}}")
         let yaml = Redaction.standard.redacted("\(name):\n  a:\n    b: x\n")
         #expect(json.contains("[redacted]") == yaml.contains("[redacted]"), "\(json) \(yaml)")

@@ -1,5 +1,5 @@
 extension SecretCorpus {
-    /// Headers in logs and commands, with strings of their own in their values.
+    /// Headers in logs and commands, with quoted strings in their values.
     static let quotedHeaders = [
         #"Cookie: sid="§"; a=1"#, #"2026-11-26 GET /x Authorization: Token token="§""#,
         #"Authorization: Digest username="anna", realm="r", response="§""#, #"authorization: OAuth oauth_token="§""#,
@@ -7,7 +7,7 @@ extension SecretCorpus {
         #"curl -H "Authorization: Token token=\"§\"" h"#, #"Authorization: Hawk id="a", mac="§", ext="b""#,
     ].map { Planted(place: .body("text/plain"), template: $0) }
 
-    /// The same in strings of JSON, which stay strings.
+    /// The same headers in JSON strings, which must stay strings.
     static let quotedHeadersInJSON = [
         #"{"log":"Authorization: Digest username=\"anna\", response=\"§\"","b":2}"#,
         #"{"log":"GET / Authorization: Digest username=\"anna\", response=\"§\"","b":2}"#,

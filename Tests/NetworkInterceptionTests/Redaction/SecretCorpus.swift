@@ -7,7 +7,7 @@ struct Planted: Sendable, CustomTestStringConvertible {
     enum Place: Sendable {
         case header(String)
         case url
-        /// A body of this type; in UTF-16 or UTF-32 when the encoding says so.
+        /// A body of this media type, in this encoding.
         case body(String, Encoding = .utf8)
         case error
     }
@@ -260,13 +260,13 @@ enum SecretCorpus {
             #"{"inner":"{\"name\":\"password\",\"hint\":\"}\",\"id\":\"7\",\"value\":\"§\"}"}"#,
         ])
 
-    /// Objects under names whose strings are secrets.
+    /// Objects under names that make each string in them a secret.
     static let objects = words(
         "cvv pin pass auth jwt otp session cookie csrf cvc sid bearer mfa oauth cred dbpass assertion"
     )
     .map { Planted(place: .body("application/json"), template: "{\"\($0)\":{\"id\":7,\"value\":\"§\"},\"b\":2}") }
 
-    /// Signs as serialisers escape them.
+    /// Characters as serialisers escape them.
     static let escaped =
         list(
             .body("application/json"),
@@ -504,7 +504,7 @@ enum SecretCorpus {
         } + [Planted(place: .body("application/octet-stream", encoding), template: #"{"token":"§"}"#)]
     }
 
-    /// Texts of few ASCII characters, which their media type or their first character describe.
+    /// Texts with few ASCII characters. Their media type or their first character shows the encoding.
     static let declared = zip(
         ["utf-16le", "utf-16be", "UTF-16", "utf-16", "utf-32"],
         [Planted.Encoding.utf16LE, .utf16BE, .utf16LE, .utf16BE, .utf32LEWithMark]

@@ -15,20 +15,20 @@ import Testing
     }
 
     @Test(arguments: SecretCorpus.all)
-    func `a planted secret is taken out`(_ planted: Planted) {
+    func `a planted secret is removed`(_ planted: Planted) {
         let record = planted.record(Self.secret, digits: Self.digits)
         #expect(!Self.leaks(record).isEmpty, "without redaction it would be found")
         let redacted = Redaction.standard.redacted(record)
         #expect(Self.leaks(redacted).isEmpty, "\(Self.texts(redacted))")
         let again = Redaction.standard.redacted(redacted)
-        #expect(Self.texts(again) == Self.texts(redacted), "what is redacted stays as it is")
+        #expect(Self.texts(again) == Self.texts(redacted), "a second redaction changes nothing")
     }
 
     @Test(
         arguments: SecretCorpus.members + SecretCorpus.nested + SecretCorpus.objects + SecretCorpus.escaped
             + SecretCorpus.markup
             + SecretCorpus.multipart)
-    func `a planted secret is taken out of a body that was cut inside of it`(_ planted: Planted) throws {
+    func `a planted secret is removed from a body that was cut inside it`(_ planted: Planted) throws {
         if planted.template.contains("ghp_") || planted.template.contains("gh\\u0070_") { return }
         var record = planted.record(Self.secret, digits: Self.digits)
         let body = try #require(record.response?.body.buffered)
@@ -40,13 +40,13 @@ import Testing
     }
 
     @Test(arguments: SecretCorpus.quotedHeadersInJSON)
-    func `JSON stays JSON when a header in one of its strings is taken out`(_ planted: Planted) throws {
+    func `JSON stays JSON when a header in one of its strings is removed`(_ planted: Planted) throws {
         let redacted = Redaction.standard.redacted(planted.text(Self.secret, digits: Self.digits))
         #expect(throws: Never.self, "\(redacted)") { try JSONValue(parsing: Array(redacted.utf8)) }
     }
 
     @Test(arguments: SecretCorpus.cards)
-    func `the number of a payment card is taken out`(_ text: String) {
+    func `the number of a payment card is removed`(_ text: String) {
         let redacted = Redaction.standard.redacted(text)
         #expect(redacted.contains("[redacted]") && redacted.filter(\.isNumber).count < 8, "\(redacted)")
         if text.hasPrefix("{") {
@@ -55,7 +55,7 @@ import Testing
     }
 
     @Test(arguments: SecretCorpus.beforeHexadecimal)
-    func `a token of hexadecimal digits is taken out, and a longer or shorter one is none`(_ prefix: String) {
+    func `a token of 32 hexadecimal digits is removed, and a longer or shorter one is not`(_ prefix: String) {
         let digits = String(repeating: "8f3a1c0d", count: 4)
         let redacted = Redaction.standard.redacted("see \(prefix)\(digits) here")
         #expect(redacted == "see [redacted] here")

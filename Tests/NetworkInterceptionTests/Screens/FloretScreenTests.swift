@@ -8,7 +8,7 @@ import Testing
 
 /// The screens of florets without UIKit, which draws them.
 @MainActor @Suite struct FloretScreenTests {
-    /// A floret that counts the actions of its screen, each after the one before.
+    /// A floret that counts the actions of its screen, one after another.
     private final class Counter: InterceptableFloret, DisplayableFloret {
         let count = Locked(0)
         var enabled: Bool {
@@ -74,7 +74,7 @@ import Testing
         #expect(counter.count.withLock { $0 } == 1)
     }
 
-    @Test func `a screen that is gone performs nothing more`() async {
+    @Test func `a released screen performs no waiting action`() async {
         let counter = Counter()
         var screen: FloretScreen? = FloretScreen(counter, in: Interceptor([counter]))
         let first = screen?.perform(.init("count"))

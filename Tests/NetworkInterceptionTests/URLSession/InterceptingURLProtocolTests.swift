@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `uploads arrive byte for byte, however they are given`() async throws {
+    @Test func `uploads from memory, files and streams arrive byte for byte`() async throws {
         let body = Data(Self.large[..<300_000])
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try body.write(to: file)
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test func `a deadline is kept although URLSession does not look after it`() async throws {
+    @Test func `a deadline is kept, although URLSession does not check it`() async throws {
         try await withSession {
             $0.timeoutIntervalForRequest = 0.3
         } _: { session, url, _ in
@@ -301,7 +301,7 @@ import Testing
         }
     #endif
 
-    @Test func `one line before the session is made is all it takes`() async throws {
+    @Test func `one line before the creation of a session installs an interceptor`() async throws {
         try await withLoopbackServer(server) { address in
             let interceptor = Interceptor.running([])
             let configuration = URLSessionConfiguration.default
@@ -339,7 +339,7 @@ import Testing
         }
     }
 
-    @Test func `a session goes on without an interceptor that pauses or is gone`() async throws {
+    @Test func `a session works if its interceptor pauses or was released`() async throws {
         try await withSession { session, url, interceptor in
             interceptor.pause()
             _ = try await session.data(from: url)
@@ -351,7 +351,7 @@ import Testing
         }
     }
 
-    @Test func `a thousand tasks at once, each with its own answer`() async throws {
+    @Test func `a thousand concurrent tasks each get their own answer`() async throws {
         try await withSession([Probe()]) { session, url, interceptor in
             try await withThrowingTaskGroup(of: Bool.self) { group in
                 for number in 0..<1000 {

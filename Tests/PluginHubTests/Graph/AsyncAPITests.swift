@@ -29,7 +29,7 @@ import Testing
             ])
     }
 
-    @Test func `a query has a reply, a command and an event have none`() {
+    @Test func `a query has a reply, and a command and an event have none`() {
         let operations = document["operations"]
         let reply = operations?["Journey-send-query-info-current"]?["reply"]
         #expect(reply?["channel"]?["$ref"] == "#/channels/query-info-current-reply")

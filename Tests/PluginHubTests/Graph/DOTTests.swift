@@ -91,7 +91,7 @@ struct DOTTests {
         #expect(messages.subtracting(drawing.edges.flatMap(\.texts)) == [])
     }
 
-    @Test func `a plugin with the name of a missing one is not a loose end`() async throws {
+    @Test func `a plugin can have the name of a node for a missing plugin`() async throws {
         let graph = HubGraph(policies: [
             Policy(name: "missing 0", send: .init(commands: ["x"])), Policy(name: "missing 0'"),
         ])

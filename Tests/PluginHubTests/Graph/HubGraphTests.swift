@@ -102,7 +102,7 @@ enum Drawn {
         #expect(graph.arrows.map(\.kind) == [.command, .query])
     }
 
-    @Test func `no policy is an empty graph in every format`() {
+    @Test func `without policies the graph is empty in every format`() {
         let graph = HubGraph(policies: [])
         #expect(graph.mermaid() == "flowchart LR\n")
         #expect(graph.dot().hasPrefix("digraph hub {"))

@@ -110,7 +110,7 @@ private final class Model: PluginProtocol {
         return (try hub.scripted("Screen"), try #require(hub.plugin(named: "Model") as? Model))
     }
 
-    @Test func `commands, queries and view queries cross as types`() throws {
+    @Test func `commands, queries and view queries are sent and received as types`() throws {
         let (screen, _) = try start()
         let sender = screen.messageSender
         try sender.send(RefreshInfo(force: true, page: 3), as: screen)
@@ -148,7 +148,7 @@ private final class Model: PluginProtocol {
         subscription.cancel()
     }
 
-    @Test func `an event with parameters is asked for with them`() throws {
+    @Test func `a subscription to an event has the event's parameters`() throws {
         let (screen, model) = try start()
         let publisher = try screen.messageSender.events(Progress.self, with: .init(every: 5), as: screen)
         let shares = Journal<Double>()
@@ -215,7 +215,7 @@ private final class Model: PluginProtocol {
         #expect(error?.sentence == "The field \"lines[1].text\" of the answer to \"info.get\" is missing.")
     }
 
-    @Test func `a payload or an answer that is no object is refused before it is sent`() throws {
+    @Test func `a payload or an answer that is not an object is refused before it is sent`() throws {
         struct Bare: HubCommand {
             static let message: Message = "info.refresh"
             func encode(to encoder: any Encoder) throws { try [1, 2].encode(to: encoder) }
@@ -230,7 +230,7 @@ private final class Model: PluginProtocol {
         #expect(journal.entries.isEmpty)
     }
 
-    @Test func `types pass the same checks of policies and identity`() throws {
+    @Test func `typed messages pass the same checks of policies and identity`() throws {
         struct Unlisted: HubCommand { static let message: Message = "info.unlisted" }
         let (screen, model) = try start()
         let sender = screen.messageSender

@@ -60,7 +60,7 @@ import Testing
         #expect(transport.requests.count == 2)
     }
 
-    @Test func `at the next date in an answer the backend is asked again`() async throws {
+    @Test func `at the next date in an answer, a new request is sent to the backend`() async throws {
         let (plugin, _) = try await plugin([pro(till: 10), pro(till: 1000)])
         _ = try await plugin.getFeatures()
         backend.clock.advance(by: 9)
@@ -69,7 +69,7 @@ import Testing
         #expect(try await plugin.getFeatures()["pro"].first?.endDate == backend.date(990))
     }
 
-    @Test func `after invalidation, for another user and to restore, the backend is asked`() async throws {
+    @Test func `after an invalidation, for another user and for a restore, a request is sent`() async throws {
         let (plugin, transport) = try await plugin([pro(), pro(), pro(), pro(), pro()])
         _ = try await plugin.getFeatures()
         await plugin.invalidatePaidFeaturesCache()
@@ -123,7 +123,7 @@ import Testing
         #expect(transport.requests.count == 3)
     }
 
-    @Test func `after a purchase at another plugin the backend is asked`() async throws {
+    @Test func `after a purchase at another plugin, a request is sent to the backend`() async throws {
         let (plugin, transport) = try await plugin([backend.features(), pro()])
         let seller = StubPlugin("store") {
             $0.purchase = { _ in .success(SuccessfulPurchase(paidFeatures: .of("plus"))) }

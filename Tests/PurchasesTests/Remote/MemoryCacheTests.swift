@@ -22,7 +22,7 @@ import Testing
             (29.9, 30, 60, true), (30, 30, 60, false), (45, 30, 60, false), (0, 0, 60, false),
             (-1, nil, 60, false), (-86_400, nil, 600_000, false),
         ] as [(TimeInterval, TimeInterval?, Int, Bool)])
-    func `an answer is fresh when it is young, unchanged and not of the future`(
+    func `an answer is fresh when it is young, unchanged and not from the future`(
         age: TimeInterval, change: TimeInterval?, freshness: Int, expected: Bool
     ) {
         let found = cache(changingAt: change).fresh("a", at: at(age), for: .seconds(freshness))

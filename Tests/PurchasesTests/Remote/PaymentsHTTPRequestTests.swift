@@ -11,7 +11,7 @@ import Testing
     private let user: JSONValue = ["type": "merchant-str", "value": "ada"]
     private let id = UUID(uuidString: "7E3FB20B-4CDB-47CC-936D-99D65F608138") ?? UUID()
 
-    @Test func `all subscriptions are asked for without naming any, and some by their ids`() async throws {
+    @Test func `a request for all subscriptions has no ids, and one for some has theirs`() async throws {
         let all = try PaymentsHTTPRequest.getSubscriptions(.init(customerId: .string("ada")))
             .httpRequest(environment: nil)
         #expect(try await all.body.json() == ["customerId": user])

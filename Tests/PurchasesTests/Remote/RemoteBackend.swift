@@ -12,7 +12,7 @@ struct RemoteBackend {
     let first = UUID(uuidString: "11111111-1111-4111-8111-111111111111") ?? UUID()
     let second = UUID(uuidString: "22222222-2222-4222-8222-222222222222") ?? UUID()
 
-    /// Returns a plugin that asks the backend each time, and only once, unless the test changes that.
+    /// Returns a plugin without a cache and without retries, unless the test configures them.
     func plugin(
         _ script: [ScriptedTransport.Step], user: UserId? = .string("ada"),
         _ configure: (inout RemotePurchasePlugin.Configuration) -> Void = { _ in }

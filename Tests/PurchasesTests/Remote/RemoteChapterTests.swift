@@ -4,7 +4,7 @@ import Testing
 
 /// The first example of Documentation/RemotePlugin.md.
 @Suite struct RemoteChapterTests {
-    @Test func `the first example sets a client up with a remote plugin`() async throws {
+    @Test func `setup sends no request to the backend`() async throws {
         let client = PurchaseClient()
         let store = StubPlugin("store")
         let remote = RemotePurchasePlugin(

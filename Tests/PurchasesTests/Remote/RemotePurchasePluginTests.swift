@@ -74,7 +74,7 @@ import Testing
             ])
     }
 
-    @Test func `when no feature names a subscription none is asked for`() async throws {
+    @Test func `when no feature has a subscription, no subscriptions are requested`() async throws {
         let (plugin, transport) = try await backend.plugin([
             backend.features(backend.feature("pro"), backend.feature("trial", till: 10))
         ])
@@ -99,7 +99,7 @@ import Testing
         await #expect(throws: PurchaseError(.decodingError)) { try await plugin.getPaidFeatures() }
     }
 
-    @Test func `restoring reads again and names what is active`() async throws {
+    @Test func `a restore requests the features again and returns the active ones`() async throws {
         let (plugin, _) = try await backend.plugin([
             backend.features(
                 backend.feature("pro", subscription: backend.first), backend.feature("old", till: -1)),
@@ -134,7 +134,7 @@ import Testing
         #expect(!seller.calls.contains("purchase"))
     }
 
-    @Test func `where signed answers are required, without a verifier nothing is asked`() async throws {
+    @Test func `if signed answers are required, nothing is requested without a verifier`() async throws {
         let (plugin, _) = try await backend.plugin([]) { $0.requiresSignedAnswers = true }
         let expected = PurchaseError(.untrustedAnswer)
         await #expect(throws: expected) { try await plugin.getPaidFeatures() }

@@ -38,7 +38,7 @@ import Testing
 
     private func price(_ text: String) throws -> Decimal { try #require(Decimal(string: text)) }
 
-    @Test func `paid once for a time`() async throws {
+    @Test func `a single payment for a period`() async throws {
         let (points, products) = try await read(point("a", "intro", intro))
         let cents = try price("0.99")
         #expect(
@@ -55,7 +55,7 @@ import Testing
         #expect(products.first?.localizedPriceString == "€0.99")
     }
 
-    @Test func `a first period and then others`() async throws {
+    @Test func `an introductory period before regular periods`() async throws {
         let (points, products) = try await read(point("a", "intro_next", both()))
         let (first, later) = (try price("0.99"), try price("4.99"))
         #expect(
@@ -80,14 +80,14 @@ import Testing
             (["introTotalPrice": "4.99"], .payUpFront), (["introPeriodType": "month"], .payUpFront),
             (["introTotalPrice": "4.99", "introPeriodType": "month"], nil),
         ] as [([String: JSONValue], Offer.PaymentMode?)])
-    func `the first period is a discount where it differs from the others`(
+    func `the first period is a discount if it differs from the others`(
         changes: [String: JSONValue], expected: Offer.PaymentMode?
     ) async throws {
         let products = try await read(point("a", "intro_next", both(changes))).products
         #expect(products.first?.introductoryDiscount?.paymentMode == expected)
     }
 
-    @Test func `paid once for good, and free`() async throws {
+    @Test func `a single payment for ever, and a free price point`() async throws {
         let life = try await read(point("a", "lifetime", ["introTotalPrice": "14.99"]))
         #expect(life.points.map(\.payment) == [.oneTime(price: try price("14.99"), currency: "EUR")])
         #expect(life.products.map(\.productType) == [.nonConsumable])

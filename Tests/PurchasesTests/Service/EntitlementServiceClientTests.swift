@@ -63,7 +63,7 @@ import Testing
 
     // MARK: - Reading a customer
 
-    @Test func `a customer is asked for by path, key and environment`() async throws {
+    @Test func `a request for a customer has the path, the key and the environment`() async throws {
         let transport = ScriptedTransport([try answer(customer("a b/ä", features: ["pro"]))])
         let found = try await client(transport).customer("a b/ä")
         #expect(found.features.map(\.name) == ["pro"])
@@ -100,7 +100,7 @@ import Testing
         #expect(transport.requests.map { $0.headers["If-None-Match"] } == [nil, nil, "\"1\""])
     }
 
-    @Test func `only so many answers are kept`() async throws {
+    @Test func `the number of kept answers is limited`() async throws {
         let transport = ScriptedTransport([
             try answer(customer("ada"), headers: ["ETag": "\"1\""]),
             try answer(customer("bob"), headers: ["ETag": "\"2\""]), try answer(customer("ada")),
@@ -226,7 +226,7 @@ import Testing
         #expect(transport.requests.map(\.method) == [.get])
     }
 
-    @Test func `more than a hundred go out in several requests`() async throws {
+    @Test func `more than a hundred transactions are sent in several requests`() async throws {
         let transport = ScriptedTransport([
             try answer(
                 PostTransactionsAnswer(
@@ -250,7 +250,7 @@ import Testing
         #expect(counts == [100, 2])
     }
 
-    @Test func `long transactions go out in requests that the server accepts`() async throws {
+    @Test func `long transactions are sent in requests that the server accepts`() async throws {
         let empty = try answer(PostTransactionsAnswer(customer: customer(), acknowledgedTransactionIDs: []))
         let transport = ScriptedTransport([empty, empty, empty])
         _ = try await client(transport).validate(
@@ -431,7 +431,7 @@ import Testing
 
     // MARK: - Credit
 
-    @Test func `credit is asked for and spent with the customer's own token`() async throws {
+    @Test func `credit is requested and spent with the customer's own token`() async throws {
         let transport = ScriptedTransport([
             try answer(CreditBalance(type: "coins", earned: 100, spent: 30, prices: ["filter": 5])),
             try answer(RedeemAnswer(type: "coins", balance: 65, items: [.init(id: "a", type: "filter", cost: 5)])),

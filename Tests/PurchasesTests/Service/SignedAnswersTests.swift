@@ -65,7 +65,7 @@ private struct HashSigner: AnswerVerifier {
         arguments: [
             ("2026-11-22T09:00:00.5Z", 1_795_338_000.5), ("2026-11-22T09:01:00Z", nil), ("2026-11-22T08:58:59Z", nil),
         ] as [(String, TimeInterval?)])
-    func `the time of a signed answer is that of its signature, while the server's clock says the same`(
+    func `the time of a signed answer is that of its signature, if the Date header agrees`(
         signed: String, seconds: TimeInterval?
     ) async throws {
         let answer = try customer()
@@ -113,7 +113,7 @@ private struct HashSigner: AnswerVerifier {
         #expect(error?.code == .notAllowed && error?.reason.contains("What it says.") == true)
     }
 
-    @Test func `an unsigned answer is not used, nor asked for again`() async throws {
+    @Test func `an unsigned answer is not used, and its request is not repeated`() async throws {
         for response in [try customer(), problem(401), problem(404)] {
             let transport = ScriptedTransport([.answer(response)])
             let error = await #expect(throws: PurchaseError.self) { _ = try await client(transport).customer("ada") }
@@ -211,7 +211,7 @@ private struct HashSigner: AnswerVerifier {
         #expect(transport.requests.first?.url == "http://server/v1/customers/ada")
     }
 
-    @Test func `where signed answers are required, without a verifier nothing is asked at all`() async throws {
+    @Test func `if signed answers are required, nothing is requested without a verifier`() async throws {
         let client = client(ScriptedTransport()) {
             $0.answerVerifier = nil
             $0.requiresSignedAnswers = true

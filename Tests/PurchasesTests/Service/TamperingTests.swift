@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `what was changed on the way is refused`() async throws {
+    @Test func `an answer that was changed on the way is refused`() async throws {
         let changes: [(String, @Sendable (inout HTTPResponse) -> Void)] = [
             ("a byte of the body", { $0.body = .bytes(($0.body.buffered ?? []) + [0x20]) }),
             ("another body", { $0.body = .json(["features": [], "subscriptions": []]) }),
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `an earlier answer, played again, is refused`() async throws {
+    @Test func `a replayed earlier answer is refused`() async throws {
         try await withDevice { device in
             _ = try await device.ask()
             _ = try await device.plugin.getSubscriptions()
@@ -139,7 +139,7 @@ import Testing
         }
     }
 
-    @Test func `another question in the place of this one is not answered`() async throws {
+    @Test func `the answer to a request that was changed on the way is refused`() async throws {
         try await withDevice { device in
             device.proxy.replace { request in
                 let text = String(decoding: request.body.buffered ?? [], as: UTF8.self)

@@ -6,7 +6,7 @@ import Testing
 
 /// The checkpoints of the write-ahead log, which no reader or writer notices.
 @Suite struct SQLiteCheckpointerTests {
-    @Test func `it is folded beside the writer, and the rest by the writer`() {
+    @Test func `the log is checkpointed beside the writer, and the rest by the writer`() {
         var schedule = SQLiteCheckpointer.Schedule(pages: 100)
         #expect(schedule.step(at: 99) == .goOn)
         #expect(schedule.step(at: 100) == .start)
@@ -18,7 +18,7 @@ import Testing
         #expect(schedule.step(at: 100) == .start)
     }
 
-    @Test func `a writer that is faster than the folding waits for it`() {
+    @Test func `a writer that is faster than the checkpoint waits for it`() {
         var schedule = SQLiteCheckpointer.Schedule(pages: 100)
         #expect(schedule.step(at: 120) == .start)
         #expect(schedule.step(at: 200) == .wait)
@@ -26,7 +26,7 @@ import Testing
         #expect(schedule.step(at: 200) == .finish)
     }
 
-    @Test func `a log that a reader keeps is not folded after every commit`() {
+    @Test func `a log that a reader uses is not checkpointed after every commit`() {
         var schedule = SQLiteCheckpointer.Schedule(pages: 100)
         #expect(schedule.step(at: 100) == .start)
         schedule.isDone = true
@@ -59,12 +59,12 @@ import Testing
         try connection.query("SELECT id FROM thing ORDER BY id").map { try $0["id"] }
     }
 
-    @Test func `the log stays short, however much is written`() async throws {
+    @Test func `the log stays short during many writes`() async throws {
         let folder = try TestFolder()
         let database = try Self.database(folder, pages: 10)
         try await Self.fill(database, 0..<1000)
         let log = try FileManager.default.attributesOfItem(atPath: folder.file("test.sqlite-wal"))[.size] as? Int
-        // A frame has 4 KiB and a header of 24 bytes; the last write before a wait may add more than twenty.
+        // A frame has 4 KiB and a header of 24 bytes; the last write before a wait may add more than twenty frames.
         #expect(try #require(log) < 40 * 4120)
         #expect(try database.read(Self.ids) == Array(0..<1000))
         await database.close()
@@ -72,7 +72,7 @@ import Testing
         #expect(try SQLiteFile(path: folder.file()).damage() == [])
     }
 
-    @Test func `a reader keeps its sight while the log is folded`() async throws {
+    @Test func `a reader keeps its snapshot during a checkpoint`() async throws {
         let folder = try TestFolder()
         let database = try Self.database(folder, pages: 10)
         try await Self.fill(database, 0..<20)

@@ -7,7 +7,7 @@ import Testing
 @testable import SQLStorage
 
 @Suite struct SQLiteConnectionTests {
-    @Test func `no more statements are kept than allowed, the latest used stay`() throws {
+    @Test func `the number of cached statements is limited, and the last used ones stay`() throws {
         let folder = try TestFolder()
         var configuration = SQLiteDatabase.Configuration()
         configuration.cachedStatements = 3
@@ -23,7 +23,7 @@ import Testing
         #expect(connection.cachedStatements == ["SELECT 'often'", "SELECT 98", "SELECT 99"])
     }
 
-    @Test func `a statement in use twice is kept once`() throws {
+    @Test func `a statement in use twice is cached once`() throws {
         let folder = try TestFolder()
         let connection = try SQLiteConnection(path: folder.file(), mode: .write(.none), limits: .init(.init()))
         defer { connection.close() }
@@ -35,7 +35,7 @@ import Testing
         #expect(connection.cachedStatements == ["SELECT 1"])
     }
 
-    @Test func `a kept statement follows a changed schema`() async throws {
+    @Test func `a cached statement follows a changed schema`() async throws {
         let database = try SQLiteDatabase.temporary()
         try await database.write { connection in
             try connection.execute("CREATE TABLE t (a INTEGER)")
@@ -81,7 +81,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a connection is of no use after its body`() async throws {
+    @Test func `a connection cannot be used after its body`() async throws {
         let database = try SQLiteDatabase.temporary()
         var kept: (any SQLConnection)?
         try database.read { kept = $0 }

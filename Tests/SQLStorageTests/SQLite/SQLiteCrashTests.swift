@@ -25,7 +25,9 @@ import Testing
         }
         let acknowledged = try Victim.acknowledged(in: folder.file("journal"))
         #expect(acknowledged.count >= acknowledgements)
-        #expect(try folder.contents.contains("test.sqlite-wal"), "The process was to die with its log unfolded.")
+        #expect(
+            try folder.contents.contains("test.sqlite-wal"), "The killed process must leave a log without a checkpoint."
+        )
 
         let database = try SQLiteDatabase(path: folder.file())
         try database.migrate([Victim.schema])

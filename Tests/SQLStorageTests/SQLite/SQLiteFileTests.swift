@@ -53,7 +53,7 @@ import Testing
 
     // MARK: - Checks
 
-    @Test func `what a process that was killed left half done is taken back before a file is read`() async throws {
+    @Test func `the unfinished transaction of a killed process is rolled back before a file is read`() async throws {
         await (try database(rooms: 3)).close()
         let connection = try SQLiteConnection(
             path: folder.file(), mode: .plain, limits: .init(SQLiteDatabase.Configuration()))
@@ -77,7 +77,7 @@ import Testing
         #expect(try !folder.contents.contains("killed.sqlite-journal"))
     }
 
-    @Test func `a file that is not there is refused and not made`() throws {
+    @Test func `a missing file is refused and not created`() throws {
         let error = #expect(throws: SQLError.self) { try file() }
         #expect(error?.code == .cannotOpen && error?.message.contains("there is no such file") == true)
         #expect(try files == [])
@@ -95,7 +95,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a schema changed by hand is told from one that migrations made`() async throws {
+    @Test func `a schema that was changed by hand is distinguished from one of migrations`() async throws {
         let database = try await database()
         #expect(try await file().deviations(from: Self.migrations) == [])
         try await database.write { connection in
@@ -112,7 +112,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `damage and rows without what they refer to are found`() async throws {
+    @Test func `damage and rows without their parents are found`() async throws {
         let database = try await database(rooms: 2000)
         #expect(try file().damage() == [])
         await database.close()
@@ -122,7 +122,7 @@ import Testing
         #expect(try file().damage() == ["A row of key refers to a missing row of room."])
         try damage(folder.file())
         let found = try? file().damage(limit: 2)
-        #expect(found?.isEmpty != true, "Told in sentences or thrown as corrupt.")
+        #expect(found?.isEmpty != true, "The damage is reported in sentences, or thrown as corrupt.")
     }
 
     private func damage(_ path: String) throws {
@@ -133,7 +133,7 @@ import Testing
 
     // MARK: - Backups
 
-    @Test func `a backup made while others write is whole and of one instant`() async throws {
+    @Test func `a backup during writes is complete and has the state of one instant`() async throws {
         let database = try await database(rooms: 5000)
         try await database.write { try $0.execute("INSERT INTO key (id, room) VALUES (0, 1)") }
         // Each write moves a row between two tables, so the sum is constant.
@@ -164,7 +164,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a backup is one file for its owner alone, and never written over another`() async throws {
+    @Test func `a backup is one file, only for its owner, and never replaces another file`() async throws {
         let database = try await database()
         try file().backUp(to: folder.file("backup"))
         #expect(try folder.contents.filter { $0.hasPrefix("backup") } == ["backup"])
@@ -189,7 +189,7 @@ import Testing
 
     // MARK: - Replacement
 
-    @Test func `a backup takes the place of a database, which is kept`() async throws {
+    @Test func `a backup replaces a database, which is kept`() async throws {
         let old = try await database(rooms: 3)
         try file().backUp(to: folder.file("backup.sqlite"))
         try await old.write { try $0.execute("DELETE FROM room") }
@@ -200,7 +200,7 @@ import Testing
         #expect(try await rooms("former") == 0)
     }
 
-    @Test func `a backup is put where there is nothing yet`() async throws {
+    @Test func `a backup is restored where there is no database yet`() async throws {
         await (try database()).close()
         try await file().replace(folder.file("new.sqlite"), keepingItAs: folder.file("former"))
         #expect(try files == ["new.sqlite", "test.sqlite"])
@@ -212,7 +212,7 @@ import Testing
         #expect(try await rooms("new.sqlite") == 3)
     }
 
-    @Test func `what a killed process left in the log is kept with the database that is replaced`() async throws {
+    @Test func `the log of a killed process is kept with the replaced database`() async throws {
         await (try database("backup.sqlite", rooms: 1)).close()
         let killed = try await database(rooms: 7)
         // The state after a kill: the file with its log, which no process has open.
@@ -226,7 +226,7 @@ import Testing
         #expect(try await rooms("left test.sqlite") == 1)
     }
 
-    @Test func `a database that a server or anybody else has is not replaced`() async throws {
+    @Test func `a database that another process has open is not replaced`() async throws {
         await (try database("backup.sqlite", rooms: 1)).close()
         for isExclusive in [true, false] {
             var configuration = SQLiteDatabase.Configuration()
@@ -244,7 +244,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a link stays, and what it leads to is replaced`(exists: Bool) async throws {
+    func `a link stays, and its target is replaced`(exists: Bool) async throws {
         await (try database("backup.sqlite", rooms: 3)).close()
         if exists { await (try database(rooms: 1)).close() }
         let links = folder.file("links")
@@ -259,7 +259,7 @@ import Testing
         if exists { #expect(try await rooms("former") == 1) }
     }
 
-    @Test func `a backup is made where a link leads`() async throws {
+    @Test func `a backup is written to the target of a link`() async throws {
         await (try database(rooms: 3)).close()
         let link = folder.file("backup")
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: "elsewhere")
@@ -287,7 +287,7 @@ import Testing
         #expect(try await rooms("test.sqlite") == 1)
     }
 
-    @Test func `what must outlive a database is read from it and put into the copy that replaces it`() async throws {
+    @Test func `rows that must survive a restore are copied from the old database`() async throws {
         await (try database("backup.sqlite", rooms: 2)).close()
         await (try database(rooms: 5)).close()
         try await file("backup.sqlite").replace(folder.file(), keepingItAs: folder.file("former")) { old in
@@ -303,7 +303,7 @@ import Testing
         #expect(try await rooms("backup.sqlite") == 2)
     }
 
-    @Test func `what fails while the copy is changed leaves the old database as it was`() async throws {
+    @Test func `an error while the copy is changed leaves the old database unchanged`() async throws {
         struct Refused: Error {}
         await (try database("backup.sqlite", rooms: 2)).close()
         await (try database(rooms: 5)).close()
@@ -327,13 +327,13 @@ import Testing
         }
     }
 
-    @Test func `what was deleted is in no file once the database was asked to remove it`() async throws {
+    @Test func `deleted data is in no file after removeDeleted`() async throws {
         let database = try await database(rooms: 2000)
         try await database.write { connection in
             try connection.execute("INSERT INTO room (id, name) VALUES (5000, 'the secret room')")
         }
         try await database.write { try $0.execute("DELETE FROM room WHERE id = 5000") }
-        #expect(try filesHolding("the secret room") == ["test.sqlite-wal"], "The log has it still.")
+        #expect(try filesHolding("the secret room") == ["test.sqlite-wal"], "The log still has it.")
         #expect(try await database.removeDeleted())
         #expect(try filesHolding("the secret room") == [])
         await database.close()
@@ -341,7 +341,7 @@ import Testing
         #expect(try await rooms("test.sqlite") == 2000)
     }
 
-    @Test func `a database is written anew up to a size, with what its log has`() async throws {
+    @Test func `a database is compacted up to a size, with the content of its log`() async throws {
         let database = try await database(rooms: 2000)
         #expect(try await database.compact(upTo: 4096) == false)
         #expect(try await database.compact(upTo: 1 << 30))
@@ -349,7 +349,7 @@ import Testing
         #expect(try await rooms("test.sqlite") == 2000)
     }
 
-    @Test func `while a reader uses an older state it is not removed, and no caller waits`() async throws {
+    @Test func `while a reader uses an older state, deleted data is not removed, and no caller waits`() async throws {
         let database = try await database()
         let reader = try SQLiteConnection(path: folder.file(), mode: .read, limits: .init(.init()))
         try reader.run(.begin)
@@ -373,7 +373,7 @@ import Testing
         #expect(try filesHolding("room 76").contains("test.sqlite"))
     }
 
-    @Test func `a backup holds nothing that was deleted, where its maker says that there is something`() async throws {
+    @Test func `a backup omits deleted data if the caller reports that there is some`() async throws {
         try await leaveDeletedRoom()
         try file().backUp(to: folder.file("as it is"))
         #expect(try filesHolding("room 76").contains("as it is"))
@@ -383,7 +383,7 @@ import Testing
     }
 
     /// A process may be killed at any moment after the exchange.
-    @Test func `from its first moment the former database holds nothing that was deleted`() async throws {
+    @Test func `the former database never contains deleted data`() async throws {
         await (try database("backup.sqlite", rooms: 2)).close()
         try await leaveDeletedRoom()
         let (former, found) = (folder.file("former"), Promise<Data>())
@@ -401,7 +401,7 @@ import Testing
         #expect(try await rooms("test.sqlite") == 2)
     }
 
-    @Test func `a file that is written anew holds nothing that was deleted before`() async throws {
+    @Test func `a compacted file contains no deleted data`() async throws {
         try await leaveDeletedRoom()
         try file().compact()
         #expect(try filesHolding("room 76") == [])

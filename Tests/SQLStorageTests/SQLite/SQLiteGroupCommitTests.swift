@@ -76,7 +76,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a member that fails is undone alone, even by what takes the whole transaction away`() async throws {
+    @Test func `only the failed member is undone, even if its error rolls back the whole transaction`() async throws {
         let runs = Counter()
         let results = try await inOneGroup([
             { connection in
@@ -97,7 +97,8 @@ import Testing
         #expect(throws: SQLError(.foreignKeyViolation, "")) { try results[3].get() }
         #expect((try? results[4].get()) != nil)
         #expect(try parents() == [1, 4])
-        #expect(runs.count == 3, "The innocent ran again in a savepoint, and when the transaction was taken away.")
+        #expect(
+            runs.count == 3, "The valid member ran again in a savepoint, and after the rollback of the transaction.")
         await database.close()
     }
 
@@ -147,7 +148,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a full disk is said and leaves the database in order`() async throws {
+    @Test func `a full disk is reported, and the database stays valid`() async throws {
         database.writeDirectly { connection in
             try? connection.runInternal("CREATE TABLE bulk (v BLOB); PRAGMA max_page_count = 20")
         }
@@ -168,7 +169,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `what is queued when the database is closed is done`() async throws {
+    @Test func `writes that are queued at the close are done`() async throws {
         let isHeld = Gate()
         let mayGo = DispatchSemaphore(value: 0)
         async let held: Void = database.write { _ in
@@ -201,7 +202,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a reader goes on while a write is under way, and sees nothing of it`() async throws {
+    @Test func `a reader continues during a write, and sees nothing of it`() async throws {
         try await database.write { [database] connection in
             try connection.execute("INSERT INTO parent VALUES (1)")
             let seen: Int? = try database.read { try $0.first("SELECT count(*) AS n FROM parent")?["n"] }
@@ -211,7 +212,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a read keeps its snapshot whatever is committed meanwhile`() async throws {
+    @Test func `a read keeps its snapshot during later commits`() async throws {
         let counts = try database.read { connection in
             let before: Int = try #require(try connection.first("SELECT count(*) AS n FROM parent"))["n"]
             try database.writeAndWait { try $0.execute("INSERT INTO parent VALUES (1)") }
@@ -224,7 +225,7 @@ import Testing
     }
 }
 
-/// Counts from any thread.
+/// A counter for any thread.
 final class Counter: Sendable {
     private let value = Locked(0)
 

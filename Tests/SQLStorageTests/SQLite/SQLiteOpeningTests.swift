@@ -13,14 +13,14 @@ import Testing
         #expect(throws: SQLError.self) { _ = try SQLiteDatabase(path: path) }
     }
 
-    @Test func `what was written is there after closing and opening again`() async throws {
+    @Test func `written rows are there after the file is closed and opened again`() async throws {
         let first = try SQLiteDatabase(path: folder.file())
         try await first.write { connection in
             try connection.execute("CREATE TABLE t (v INTEGER)")
             try connection.execute("INSERT INTO t VALUES (7)")
         }
         await first.close()
-        #expect(try folder.contents == ["test.sqlite"], "Closed, the log is folded into the file.")
+        #expect(try folder.contents == ["test.sqlite"], "A closed database has its log merged into the file.")
         let second = try SQLiteDatabase(path: folder.file())
         let value: Int? = try second.read { try $0.first("SELECT v FROM t")?["v"] }
         #expect(value == 7)
@@ -41,7 +41,7 @@ import Testing
         #expect(try folder.contents.isEmpty, "A refusal makes no file.")
     }
 
-    @Test(.timeLimit(.minutes(1))) func `what is no regular file is refused at once and stays as it was`() throws {
+    @Test(.timeLimit(.minutes(1))) func `a file that is not regular is refused at once and stays unchanged`() throws {
         let pipe = folder.file("pipe")
         #expect(mkfifo(pipe, 0o600) == 0)
         for isExclusive in [true, false] {
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: [("x", 1), ("This is a text.\n", 1), ("No database at all. ", 1000)])
-    func `a file that is not a database is refused and stays as it was`(_ words: String, times: Int) throws {
+    func `a file that is not a database is refused and stays unchanged`(_ words: String, times: Int) throws {
         let text = String(repeating: words, count: times)
         let path = folder.file("notes.txt")
         try Data(text.utf8).write(to: URL(fileURLWithPath: path))
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a file that is empty or missing beside a write-ahead log is refused, and nothing is founded`(isLinked: Bool)
+    func `a file that is empty or missing beside a write-ahead log is refused, and nothing is created`(isLinked: Bool)
         async throws
     {
         let folder = try TestFolder()
@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: ["", "-wal", "-shm"], [false, true])
-    func `nothing is written to a file, nor read from another, once its name was taken`(
+    func `nothing is written to a file that was renamed, and nothing read from another of its name`(
         _ suffix: String, isLinked: Bool
     ) async throws {
         let folder = try TestFolder()
@@ -139,7 +139,7 @@ import Testing
         await again.close()
     }
 
-    @Test func `a commit is not answered when the file loses its name meanwhile`() async throws {
+    @Test func `a commit fails if the file loses its name meanwhile`() async throws {
         let folder = try TestFolder()
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { try $0.execute("CREATE TABLE t (v INTEGER NOT NULL) STRICT") }
@@ -153,7 +153,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a damaged database says that it is damaged`() async throws {
+    @Test func `the error of a damaged database says that it is damaged`() async throws {
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { connection in
             try connection.execute("CREATE TABLE t (v TEXT)")
@@ -173,7 +173,7 @@ import Testing
     }
 
     @Test(arguments: [0, 2048, 4096])
-    func `a damaged file leaves the log beside it as it is`(kept: Int) async throws {
+    func `the log beside a damaged file stays unchanged`(kept: Int) async throws {
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { connection in
             try connection.execute("CREATE TABLE t (v TEXT)")
@@ -207,7 +207,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a file whose bytes are gone while it is open is noticed`(isCut: Bool) async throws {
+    func `a file that loses its content while it is open is detected`(isCut: Bool) async throws {
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { try $0.execute("CREATE TABLE t (v TEXT)") }
         _ = try await database.removeDeleted()
@@ -227,7 +227,7 @@ import Testing
     }
 
     @Test(arguments: ["", "-wal"], [0, 1, 40_000])
-    func `a file that lost its end while it is open is noticed, and nothing is acknowledged`(
+    func `a file that loses its end while it is open is detected, and nothing is acknowledged`(
         _ suffix: String, kept: UInt64
     ) async throws {
         let database = try SQLiteDatabase(path: folder.file())
@@ -279,9 +279,9 @@ import Testing
         await database.close()
     }
 
-    /// A truncation between two checks: the next frames of the log follow it, and its size is as before.
+    /// A truncation between two checks. The next frames are written after it, so the log has its former size.
     @Test(arguments: [0, 40_000, -1000, -5000])
-    func `a log that was cut during a commit, or filled with zeros, is noticed, and nothing is acknowledged`(
+    func `a log that was cut during a commit, or filled with zeros, is detected, and nothing is acknowledged`(
         kept: Int
     ) async throws {
         let database = try SQLiteDatabase(path: folder.file())
@@ -310,7 +310,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `zeros in the place of the beginning of a log are noticed`() async throws {
+    @Test func `zeros in place of the beginning of a log are detected`() async throws {
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { try $0.execute("CREATE TABLE t (v TEXT)") }
         try await database.write { try $0.execute("INSERT INTO t VALUES ('a')") }
@@ -325,7 +325,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a database that becomes smaller by itself, and grows again, is whole`() async throws {
+    @Test func `a database that shrinks by its own work and grows again stays valid`() async throws {
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { try $0.execute("CREATE TABLE t (v TEXT)") }
         for round in 1...3 {
@@ -373,7 +373,7 @@ import Testing
         await second.close()
     }
 
-    @Test func `a forgotten database is closed`() async throws {
+    @Test func `a released database is closed`() async throws {
         for step in 0..<20 {
             let database = try SQLiteDatabase(path: folder.file())
             try await database.write { connection in
@@ -387,7 +387,7 @@ import Testing
     }
 
     @Test(.timeLimit(.minutes(1)))
-    func `a database whose last holder is a body is closed too`() async throws {
+    func `a database whose last reference is in a body is closed too`() async throws {
         func writeAndForget() async throws {
             let database = try SQLiteDatabase(path: folder.file())
             try await database.write { connection in
@@ -408,7 +408,7 @@ import Testing
         }
     }
 
-    @Test func `a file that takes the place of a removed one on the disk can be opened`() async throws {
+    @Test func `a new file that has the inode of a removed one can be opened`() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for worker in 0..<8 {
                 group.addTask { [path = folder.file("\(worker)") as String] in
@@ -525,7 +525,8 @@ import Testing
         #expect(try folder.contents == ["test.sqlite"])
     }
 
-    @Test func `a new file is its owner's alone, whatever the mask; one that was there stays as it was`() async throws {
+    @Test func `a new file is only for its owner, whatever the mask, and an existing one keeps its mode`() async throws
+    {
         // In child processes, because the umask belongs to the process.
         for mask: mode_t in [0, 0o022, 0o777] {
             await #expect(processExitsWith: .success) {

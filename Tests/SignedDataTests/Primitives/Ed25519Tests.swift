@@ -75,7 +75,7 @@ import Testing
         #expect(!key.publicKey.isValid(signature: signature, of: [1, 2, 3]))
     }
 
-    @Test func `keys survive PEM, and others are refused with what they are`() throws {
+    @Test func `keys survive PEM, and the error for another key names its kind`() throws {
         let key = try Ed25519.PrivateKey.generate()
         let copy = try Ed25519.PrivateKey(Array(key.pem.utf8))
         #expect(copy.raw == key.raw)

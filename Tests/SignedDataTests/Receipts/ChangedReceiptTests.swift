@@ -10,7 +10,7 @@ import Testing
 
     init() throws { store = try ReceiptStore() }
 
-    @Test func `no byte of a receipt can be another`() throws {
+    @Test func `a receipt with any changed byte is refused`() throws {
         let bytes = try store.sign()
         let verifier = store.verifier
         _ = try verifier.verify(bytes)
@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `no byte around the content can be any other`() throws {
+    @Test func `a receipt is refused with any other value of a byte around the content`() throws {
         for form in [ReceiptContainer.Form.distinguished, .pieces] {
             var container = try store.container()
             container.form = form
@@ -91,7 +91,7 @@ import Testing
         #expect(verified.receipt.json["unknownAttributes"]?["2"]?.arrayValue?.count == 33_333)
     }
 
-    @Test func `bombs of depth and lengths that lie are refused at once`() throws {
+    @Test func `deep nesting and false lengths are refused at once`() throws {
         let verifier = store.verifier
         let count = 2 << 20
         let header = Array(try store.sign().prefix(19))

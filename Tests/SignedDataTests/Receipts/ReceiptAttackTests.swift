@@ -16,7 +16,7 @@ import Testing
 
     /// Signed attributes are a SET, as is a receipt's content. Neither may be accepted as the other, although RFC 5652
     /// section 5.4 signs both with the same key.
-    @Test func `a signature over attributes is none over content, and the other way round`() throws {
+    @Test func `a signature over attributes is not one over content, and the reverse`() throws {
         var container = try store.container()
         let attributes = try container.usualAttributes()
         container.payload = DERWriter.element(BERTag.set, attributes.joined())
@@ -32,7 +32,7 @@ import Testing
         #expect(refusal { try store.verifier.verify(try reader.bytes()) } == .malformed)
     }
 
-    @Test func `content is there, once, and of the type data`() throws {
+    @Test func `a receipt has exactly one content, of the type data`() throws {
         let container = try store.container()
         let whole = try container.bytes()
         let data = DERWriter.objectIdentifier(CMSIdentifier.data)
@@ -204,7 +204,7 @@ import Testing
 
     // MARK: - The content
 
-    @Test func `types, versions and dates at their limits are neither believed nor fatal`() throws {
+    @Test func `extreme types, versions and dates are neither used nor fatal`() throws {
         func attribute(_ type: [UInt8], _ value: [UInt8], version: [UInt8] = [2, 1, 1]) -> [UInt8] {
             DERWriter.sequence(type, version, DERWriter.element(BERTag.octetString, value))
         }

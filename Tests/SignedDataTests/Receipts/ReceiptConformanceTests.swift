@@ -91,7 +91,7 @@ struct ReceiptConformanceTests {
         #expect(refusal { try ReceiptVerifier(configuration: configuration).verify(receipt) } == .certificateExpired)
     }
 
-    @Test func `Xcode's receipt is refused unless asked for and its certificate given`() throws {
+    @Test func `Xcode's receipt is accepted only with its environment and its certificate`() throws {
         let receipt = try Self.receipt("xcode-2020.b64")
         var configuration = try Self.verifier("xcode-2020.b64").configuration
         configuration.environments = nil
@@ -103,7 +103,7 @@ struct ReceiptConformanceTests {
         #expect(refusal { try ReceiptVerifier(configuration: configuration).verify(receipt) } == .untrustedRoot)
     }
 
-    @Test(arguments: names) func `no byte of a real receipt can be another`(_ name: String) throws {
+    @Test(arguments: names) func `a real receipt with any changed byte is refused`(_ name: String) throws {
         let verifier = try Self.verifier(name)
         let receipt = try Self.receipt(name)
         for position in receipt.indices {

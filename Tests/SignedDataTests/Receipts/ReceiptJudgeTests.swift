@@ -44,7 +44,9 @@ import Testing
         }
     }
 
-    @Test func `certificates signed over SHA-1 are accepted, as those of the first years are, over MD5 not`() throws {
+    @Test func `certificates signed with SHA-1 are accepted, because early receipts have them, and with MD5 refused`()
+        throws
+    {
         let chain = try SigningChain.generate()
         let issuer = CertificateTemplate.Issuer(certificate: chain.root, key: chain.rootKey)
         let key = ReceiptStore.rsaKey
@@ -69,7 +71,7 @@ import Testing
         #expect(try refused(EVP_md5()) == .chainInvalid)
     }
 
-    @Test func `what we refuse and OpenSSL accepts is this, and nothing the other way round`() throws {
+    @Test func `OpenSSL accepts some receipts that we refuse, and never the reverse`() throws {
         let store = try ReceiptStore(leafKey: ReceiptStore.rsaKey)
         let container = try store.container()
         let bytes = try container.bytes()
@@ -131,7 +133,7 @@ import Testing
         return (try? container.bytes()) ?? []
     }
 
-    @Test func `nothing is accepted that OpenSSL refuses, however it was changed`() throws {
+    @Test func `a changed receipt that OpenSSL refuses is refused here`() throws {
         var random = SeededGenerator(seed: 4)
         let good = try Self.good()
         var refused = 0
@@ -184,7 +186,7 @@ import Testing
         #expect(try await !judge(tampered))
     }
 
-    @Test func `openssl cms -sign makes receipts that are accepted`() throws {
+    @Test func `receipts of openssl cms -sign are accepted`() throws {
         let store = try ReceiptStore(leafKey: ReceiptStore.rsaKey)
         var flags = UInt32(CMS_BINARY | CMS_NOSMIMECAP)
         for noAttributes in [false, true] {

@@ -100,7 +100,7 @@ import Testing
         ])
         let payload = try ReceiptPayload(bundle[...], maximumAttributes: 3)
         #expect(payload.receipt.bundleID == "com.a")
-        #expect(Array(payload.encodedBundleID) == DERWriter.utf8String("com.a"), "what the device hash is made of")
+        #expect(Array(payload.encodedBundleID) == DERWriter.utf8String("com.a"), "the input of the device hash")
     }
 
     @Test func `no value of any attribute is a reason to refuse`() throws {

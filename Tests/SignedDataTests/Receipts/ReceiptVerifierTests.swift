@@ -27,7 +27,7 @@ import Testing
         #expect(PurchaseHistory(receipts: [verified]).records.count == 4)
     }
 
-    @Test func `the bytes are the same but for the signature`() throws {
+    @Test func `equal receipts have the same bytes, except the signature`() throws {
         let one = try store.sign()
         let other = try store.sign()
         let content = ReceiptStore.receipt().der

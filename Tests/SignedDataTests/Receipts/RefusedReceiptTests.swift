@@ -11,7 +11,7 @@ import Testing
 
     init() throws { store = try ReceiptStore() }
 
-    @Test func `every part of the container must be what it should be`() throws {
+    @Test func `a container with any wrong part is refused`() throws {
         let data = DERWriter.objectIdentifier(CMSIdentifier.data)
         let md5 = ReceiptContainer.algorithm([0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x02, 0x05], null: true)
         let sha1 = ReceiptContainer.algorithm(CMSIdentifier.sha1, null: true)
@@ -182,7 +182,7 @@ import Testing
         }
     }
 
-    @Test func `marks, authorities and strength of the chain are demanded`() throws {
+    @Test func `markers, authorities and key strength of the chain are required`() throws {
         func refused(_ store: TestStore) throws -> SignedDataError.Code? {
             try ReceiptStore(store).refusal { _ in }
         }

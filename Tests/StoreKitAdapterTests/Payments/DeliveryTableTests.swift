@@ -8,7 +8,7 @@ import Testing
 
 /// Deliveries, repeated deliveries, and finishing.
 struct DeliveryTableTests: PaymentQueueTable {
-    @Test func `what cannot be acknowledged is answered as pending and delivered until it is`() {
+    @Test func `an unacknowledged transaction is answered as pending, and delivered again until it is acknowledged`() {
         expect([
             (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
             (unavailable("1"), ["answer p failed acknowledgementPending", "retry 1 after 1"]),
@@ -18,7 +18,7 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `an update while the next attempt is awaited is that attempt, and its old timer counts no more`() {
+    @Test func `an update before the next attempt replaces that attempt and its timer`() {
         expect([
             (sold("1"), ["deliver 1"]), (unavailable("1"), ["retry 1 after 1"]), (sold("1"), ["deliver 1"]),
             (.retryDue("1", attempt: 1), []), (unavailable("1"), ["retry 1 after 2"]),
@@ -27,7 +27,7 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a newer signature is what the next attempt presents`() {
+    @Test func `the next attempt presents the newer signature`() {
         expect([
             (sold("1"), ["deliver 1"]), (update(nil, .renewalChanged(.of("1", signature: "newer"))), []),
             (unavailable("1"), ["retry 1 after 1"]), (.retryDue("1", attempt: 1), ["deliver 1 newer"]),
@@ -35,14 +35,14 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `what is not true is answered, and stays unfinished`() {
+    @Test func `a rejected transaction is answered, and stays unfinished`() {
         expect([
             (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]), (rejected("1"), ["answer p failed rejected"]),
             (.retryDue("1", attempt: 0), []), (acknowledged("1"), []),
         ])
     }
 
-    @Test func `a finish that fails is repeated, however often it is asked for`() {
+    @Test func `a failed finish is repeated, and repeated events do not add attempts`() {
         expect([
             (sold("1"), ["deliver 1"]), (acknowledged("1"), ["finish 1", "complete 1"]),
             (.finishFailed("1"), ["retry finish 1 after 1"]), (.finishRetryDue("1"), ["finish 1"]),
@@ -52,7 +52,7 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `an app that finishes itself is asked to`() {
+    @Test func `with the policy byCaller a transaction is finished when the app requests it`() {
         expect(
             policy: .byCaller,
             [
@@ -62,7 +62,7 @@ struct DeliveryTableTests: PaymentQueueTable {
             ])
     }
 
-    @Test func `what is finished immediately is finished before it is delivered, and delivered all the same`() {
+    @Test func `with the policy immediately a transaction is finished first and then delivered`() {
         expect(
             policy: .immediately,
             [
@@ -80,7 +80,7 @@ struct DeliveryTableTests: PaymentQueueTable {
 
     // MARK: - Redelivery
 
-    @Test func `a redelivery is answered by the verdict it got`() {
+    @Test func `a redelivery is answered with its verdict`() {
         expect([
             (.redeliver("1", 1), ["redelivered 1 failed unknownTransaction"]), (sold("1"), ["deliver 1"]),
             (.redeliver("1", 2), []),
@@ -94,7 +94,7 @@ struct DeliveryTableTests: PaymentQueueTable {
 
     // MARK: - Customer changes
 
-    @Test func `what is held is answered as pending, and waits without a timer until everything is asked for`() {
+    @Test func `a held transaction is answered as pending, and waits without a timer until all are requested`() {
         expect([
             (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
             (held("1"), ["answer p failed acknowledgementPending"]), (.retryDue("1", attempt: 0), []),
@@ -103,7 +103,7 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `what was rejected or waits for its next attempt is presented with what is held`() {
+    @Test func `rejected and waiting transactions are presented together with held ones`() {
         expect([
             (sold("3"), ["deliver 3"]), (rejected("3"), []), (sold("2"), ["deliver 2"]), (held("2"), []),
             (sold("1"), ["deliver 1"]), (unavailable("1"), ["retry 1 after 1"]),
@@ -134,7 +134,7 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a newer update of what is held takes its place and finishes it`() {
+    @Test func `a newer update of a held transaction replaces and finishes it`() {
         expect([
             (sold("1"), ["deliver 1"]), (held("1"), []),
             (update(nil, .renewalChanged(.of("1", signature: "newer"))), ["deliver 1 newer"]),
@@ -144,7 +144,7 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a change of the customer answers who waits for the store, and who is being served when they are`() {
+    @Test func `a change of the customer answers callers that wait for the store, and others after their delivery`() {
         expect([
             (buy("p"), ["submit p"]), (buy("q"), ["submit q"]), (.restore(1), ["request restore 1"]),
             (sold("1", "p"), ["deliver 1"]), (.redeliver("1", 2), []),
@@ -155,7 +155,7 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `what a restore brought is not presented as the next customer's`() {
+    @Test func `restored transactions are not presented as the next customer's`() {
         let named = ScriptedStoreConnection.transaction("3", "pack", appAccountToken: UUID())
         expect([
             (.restore(1), ["request restore 1"]), (.restored(1, [.of("1"), .of("2"), named]), ["deliver 1 2 3"]),
@@ -166,7 +166,7 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `what the next customer restores is theirs, whatever the one before had asked for`() {
+    @Test func `a restore of the next customer is theirs, even if the previous one had requested a restore`() {
         expect([
             (.restore(1), ["request restore 1"]), (.customerChanged, ["restored 1 failed customerChanged"]),
             (.restore(2), ["request restore 2"]), (.restored(1, [.of("1")]), []),
@@ -175,7 +175,7 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `what was presented as one customer's does not answer the restore of the next`() {
+    @Test func `transactions presented for one customer do not answer the restore of the next`() {
         expect([
             (sold("1"), ["deliver 1"]), (.customerChanged, []), (.restore(1), ["request restore 1"]),
             (.restored(1, [.of("1")]), []), (acknowledged("1"), ["finish 1", "complete 1", "deliver 1"]),
@@ -188,7 +188,7 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `of what is set aside the latest is kept`() {
+    @Test func `of the transactions that are set aside, the latest are kept`() {
         var machine = Machine(policy: .afterAcknowledgement)
         let ids = (0...Deliveries.maximumSetAside).map { TransactionID(unchecked: "\(10_000 + $0)") }
         for id in ids {

@@ -36,7 +36,7 @@ struct PaymentQueueStoreTests {
         }
     }
 
-    @Test func `what is owned is looked up without a restore, and presented without finishing it`() async throws {
+    @Test func `owned transactions are read without a restore, and presented without being finished`() async throws {
         let queue = await queue()
         store.set(owned: [.of("1")])
         let owned = try await queue.ownedTransactions()
@@ -71,7 +71,9 @@ struct PaymentQueueStoreTests {
         await queue.shutDown()
     }
 
-    @Test func `a store that cannot do it says so, and that nothing is owned`() async throws {
+    @Test func `a store without these features owns nothing, and its errors say that they are unsupported`()
+        async throws
+    {
         let queue = PaymentQueue(configuration: .init(connection: PlainStoreConnection())) { _ in [:] }
         #expect(try await queue.ownedTransactions() == [])
         #expect(await code { _ = try await queue.subscriptionStatuses() } == "storeFailed unsupported")
@@ -105,7 +107,7 @@ struct PaymentQueueStoreTests {
         await queue.shutDown()
     }
 
-    @Test func `a question about the product that fails is the purchase's answer, and nothing is paid`() async throws {
+    @Test func `a failed product request fails the purchase, and nothing is paid`() async throws {
         let queue = await queue(products: true)
         #expect(await queue.purchase("pack").outcome.words == "purchased pack")
         guard case .failed(ProductRequestError.invalidProducts(let ids)) = await queue.purchase("unheard.of").outcome
@@ -118,11 +120,11 @@ struct PaymentQueueStoreTests {
             if case .products = call { throw StoreFailure(code: .unreachable, reason: "gone") }
         }
         guard case .failed(ProductRequestError.requestFailed(let error)) = await queue.purchase("coins").outcome else {
-            Issue.record("a store that is away sold")
+            Issue.record("a store that is away sold a product")
             return
         }
         #expect((error as? StoreFailure)?.code == .unreachable)
-        #expect(await queue.purchase("pack").outcome.words == "purchased pack", "what is known needs no question")
+        #expect(await queue.purchase("pack").outcome.words == "purchased pack", "a known product needs no request")
         store.set(mayPay: false)
         let refused = await queue.purchase("pack")
         guard case .failed(let refusal as PaymentError) = refused.outcome else {
@@ -134,7 +136,7 @@ struct PaymentQueueStoreTests {
         await queue.shutDown()
     }
 
-    @Test func `an answer that comes before the store has taken the question finds its caller`() async throws {
+    @Test func `a result that comes before the store accepted the request reaches its caller`() async throws {
         store.whenPaying { payment, store in
             store.sell(payment)
             try await Gate().pass()
@@ -196,7 +198,7 @@ struct PaymentQueueStoreTests {
         await queue.shutDown()
     }
 
-    @Test func `restoring has the outcomes of the seed`() async {
+    @Test func `a restore has an outcome for each product, or one for an empty or failed restore`() async {
         let queue = await queue()
         #expect(await queue.restorePurchases().map(\.words) == ["nothing to restore"])
         store.set(restorable: [.of("1"), .of("2"), ScriptedStoreConnection.transaction("3", "book")])
@@ -206,7 +208,7 @@ struct PaymentQueueStoreTests {
         await queue.shutDown()
     }
 
-    @Test func `a customer who leaves is answered, and their purchase completed`() async throws {
+    @Test func `a change of customer answers the callers, and the purchase is completed`() async throws {
         store.whenPaying { _, _ in }
         let queue = await queue()
         let purchase = Task { await queue.purchase("pack") }
@@ -223,7 +225,7 @@ struct PaymentQueueStoreTests {
         await queue.shutDown()
     }
 
-    @Test func `what the store is asked besides is passed on, with its refusals`() async throws {
+    @Test func `other requests to the store are passed on, with its errors`() async throws {
         let queue = await queue()
         #expect(try await queue.canMakePayments())
         #expect(try await queue.storefront() == ScriptedStoreConnection.storefront)
@@ -252,7 +254,7 @@ struct PaymentQueueStoreTests {
         #expect(await code { try await queue.redeemOfferCode("SUMMER") } == "shutDown")
     }
 
-    @Test func `who no longer wants an answer has it at once`() async throws {
+    @Test func `a cancelled caller is answered at once`() async throws {
         store.before { _ in try await Gate().pass() }
         let queue = await queue()
         let request = Task { try await queue.canMakePayments() }

@@ -61,7 +61,7 @@ struct PaymentQueueTests {
         #expect(server.presented.all == store.finished)
     }
 
-    @Test func `a shutdown does not wait for a delivery that heeds no cancellation`() async throws {
+    @Test func `a shutdown does not wait for a delivery that ignores cancellation`() async throws {
         let (begun, stuck) = (Promise<Void>(), Promise<Void>())
         let queue = PaymentQueue(configuration: .init(connection: store, sleep: { _ in })) { _ in
             begun.resolve(.success(()))
@@ -76,7 +76,7 @@ struct PaymentQueueTests {
         stuck.resolve(.success(()))
     }
 
-    @Test func `outcomes are equal when what they carry is`() {
+    @Test func `outcomes are equal when their values are`() {
         let refusal = PaymentError(.storeFailed, "No.")
         let equal: [(PurchaseOutcome, PurchaseOutcome)] = [
             (.purchased(productId: "a"), .purchased(productId: "a")),
@@ -114,7 +114,7 @@ struct PaymentQueueTests {
         #expect(store.finished.count == 50)
     }
 
-    @Test func `a cancelled caller is answered at once, and its purchase is completed all the same`() async throws {
+    @Test func `a cancelled caller is answered at once, and its purchase is still completed`() async throws {
         let accepted = Gate()
         store.whenPaying { payment, store in
             try await accepted.pass()
@@ -134,7 +134,7 @@ struct PaymentQueueTests {
         await queue.shutDown()
     }
 
-    @Test func `who is cancelled before the store was asked buys nothing`() async {
+    @Test func `a caller that is cancelled before the request to the store buys nothing`() async {
         let queue = queue()
         await queue.start()
         let gate = Gate()
@@ -169,7 +169,7 @@ struct PaymentQueueTests {
         #expect(server.presented.all == [id, id, id])
     }
 
-    @Test func `an attempt follows another until the server answers`() async throws {
+    @Test func `a delivery is repeated until the server answers`() async throws {
         let attempts = Locked(0)
         server.answer { _ in
             let attempt = attempts.withLock { attempts in
@@ -221,7 +221,7 @@ struct PaymentQueueTests {
         #expect(server.presented.all.filter { $0 == bought.id }.count == 2, "nothing is left for a third launch")
     }
 
-    @Test func `a finish that fails is repeated until the store has it`() async {
+    @Test func `a failed finish is repeated until it succeeds`() async {
         let failures = Locked(2)
         store.before { call in
             guard case .finish = call else { return }
@@ -239,7 +239,7 @@ struct PaymentQueueTests {
         #expect(store.unfinished.isEmpty)
     }
 
-    @Test func `shutting down answers who waits, and ends`() async {
+    @Test func `a shutdown answers all waiting callers, and ends`() async {
         store.whenPaying { _, _ in }
         let queue = queue()
         await queue.start()
@@ -291,7 +291,7 @@ struct PaymentQueueTests {
         #expect(ended.all.count == 3)
     }
 
-    @Test func `two payments that are named alike are both answered`() async throws {
+    @Test func `two payments with the same id are both answered`() async throws {
         let paid = CallLog<Payment>()
         store.whenPaying { payment, _ in paid.record(payment) }
         let queue = PaymentQueue(configuration: .init(connection: store, makePaymentID: { "p" })) { [server] in
@@ -307,7 +307,7 @@ struct PaymentQueueTests {
         await queue.shutDown()
     }
 
-    @Test func `restoring gives what the store has, and callers share one request`() async throws {
+    @Test func `a restore returns the store's transactions, and callers share one request`() async throws {
         let transactions = ["1", "2"].map { StoreTransaction.of($0) }
         store.set(restorable: transactions)
         let asked = Gate()
@@ -322,7 +322,7 @@ struct PaymentQueueTests {
         asked.open()
         #expect(try await one == transactions)
         #expect(store.calls.all.filter { $0 == .restore }.count == 1)
-        #expect(store.finished.isEmpty, "what is restored was finished long ago")
+        #expect(store.finished.isEmpty, "restored transactions were finished long ago")
         store.set(restorable: [])
         #expect(try await queue.restore() == [])
         await queue.shutDown()

@@ -166,7 +166,7 @@ struct PaymentQueueWalkTests {
     }
 
     @Test(arguments: [FinishPolicy.afterAcknowledgement, .immediately, .byCaller])
-    func `everybody is answered exactly once, and nothing is delivered or finished twice at once`(
+    func `every caller is answered exactly once, and nothing is delivered or finished twice at once`(
         _ policy: FinishPolicy
     ) {
         for seed in 1...100 as ClosedRange<UInt64> {
@@ -178,7 +178,7 @@ struct PaymentQueueWalkTests {
     }
 
     @Test(arguments: [FinishPolicy.afterAcknowledgement, .immediately])
-    func `whatever is paid for is acknowledged and finished in the end`(_ policy: FinishPolicy) {
+    func `every paid transaction is acknowledged and finished in the end`(_ policy: FinishPolicy) {
         for seed in 1...100 as ClosedRange<UInt64> {
             var world = walk(seed, policy)
             world.calm()

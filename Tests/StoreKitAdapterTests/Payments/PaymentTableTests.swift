@@ -12,7 +12,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `two payments of one product are answered by name`() {
+    @Test func `two payments of one product are answered by payment id`() {
         expect([
             (buy("p"), ["submit p"]), (buy("q"), ["submit q"]), (sold("2", "q"), ["deliver 2"]),
             (sold("1", "p"), ["deliver 1"]), (acknowledged("1"), ["finish 1", "answer p purchased pack"]),
@@ -40,7 +40,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `what is owned already is acknowledged again and marked`() {
+    @Test func `a transaction that is already owned is acknowledged again and marked`() {
         expect([
             (buy("p"), ["submit p"]), (sold("1", "p", owned: true), ["deliver 1"]),
             (acknowledged("1"), ["finish 1", "answer p purchased pack owned"]),
@@ -67,14 +67,14 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a purchase whose submission failed and that was made all the same is completed`() {
+    @Test func `a purchase that was made although its submission failed is completed`() {
         expect([
             (buy("p"), ["submit p"]), (.submissionFailed("p", Silence()), ["answer p failed storeFailed"]),
             (sold("1", "p"), ["deliver 1"]), (acknowledged("1"), ["finish 1", "complete 1 of p"]),
         ])
     }
 
-    @Test func `who gave up is answered, and the purchase is completed all the same`() {
+    @Test func `a cancelled caller is answered, and the purchase is still completed`() {
         expect([
             (buy("p"), ["submit p"]), (.purchaseCancelled("p"), ["answer p failed cancelled"]),
             (.purchaseCancelled("p"), []),
@@ -85,7 +85,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a purchase taken back before it was delivered is answered and delivered`() {
+    @Test func `a purchase that was revoked before its delivery is answered and delivered`() {
         expect([
             (buy("p"), ["submit p"]),
             (update("p", .revoked(.of("1"))), ["deliver 1", "answer p failed storeFailed"]),
@@ -93,7 +93,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a lost answer of the store's is nothing against what the store has told of the payment`() {
+    @Test func `a lost response has no effect if the store has already reported the payment`() {
         let lost = StoreFailure(code: .unreachable, reason: "The connection broke.")
         let declined = StoreFailure(code: .declined, reason: "Not today.")
         expect([
@@ -123,7 +123,7 @@ struct PaymentTableTests: PaymentQueueTable {
         #expect(payments.refuse(ids[0]) == .noCaller)
     }
 
-    @Test(arguments: [0, 11, -1]) func `a quantity that no store sells is refused before the store is asked`(
+    @Test(arguments: [0, 11, -1]) func `a quantity that no store sells is refused before the request to the store`(
         _ count: Int
     ) {
         expect([
@@ -132,7 +132,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `the store is asked about a product before it is asked to sell it`() {
+    @Test func `a product is requested from the store before its purchase`() {
         expect(
             checksProductFirst: true,
             [
@@ -158,7 +158,8 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `buying again what is owned answers the purchase, however the store puts it (25, 26, 98, 105, 402)`() {
+    @Test func `buying an owned product again answers the purchase, whatever the store reports (25, 26, 98, 105, 402)`()
+    {
         expect([
             (sold("1"), ["deliver 1"]), (acknowledged("1"), ["finish 1", "complete 1"]), (.finished("1"), []),
             (buy("p"), ["submit p"]), (sold("1", "p", owned: true), ["deliver 1"]),
@@ -168,7 +169,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `an answer that comes before its payment was asked for is completed, and the payment asked for again`() {
+    @Test func `a result before the request of its payment is completed, and the payment requested again`() {
         expect([
             (sold("1", "p"), ["deliver 1"]), (buy("p"), ["submit p"]),
             (acknowledged("1"), ["finish 1", "complete 1 of p"]), (.finished("1"), []), (sold("1", "p"), ["deliver 1"]),

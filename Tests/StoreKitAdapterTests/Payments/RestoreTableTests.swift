@@ -5,7 +5,7 @@ import Testing
 
 /// Restores, and the shutdown.
 struct RestoreTableTests: PaymentQueueTable {
-    @Test func `what is held is left out of a restore, also when nothing else is in it`() {
+    @Test func `a restore leaves out held transactions, even if it has no others`() {
         expect([
             (.restore(1), ["request restore 1"]), (.restored(1, [.of("1"), .of("2")]), ["deliver 1 2"]),
             (held("1"), []), (acknowledged("2"), ["restored 1: 2"]), (.restore(2), ["request restore 2"]),
@@ -16,7 +16,7 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a restore delivers everything and answers all who joined`() {
+    @Test func `a restore delivers everything and answers all its callers`() {
         expect([
             (.restore(1), ["request restore 1"]), (.restore(2), []),
             (.restored(1, [.of("1"), .of("2")]), ["deliver 1 2"]), (acknowledged("2"), []),
@@ -24,20 +24,20 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `nothing to restore is an answer`() {
+    @Test func `an empty restore is answered`() {
         expect([
             (.restore(1), ["request restore 1"]), (.restored(1, []), ["restored 1: "]), (.restored(1, [.of("1")]), []),
         ])
     }
 
-    @Test func `a restore that the store refuses fails for all`() {
+    @Test func `a restore that the store refuses fails for all callers`() {
         expect([
             (.restore(1), ["request restore 1"]), (.restore(2), []),
             (.restoreFailed(1, Silence()), ["restored 1 failed storeFailed", "restored 2 failed storeFailed"]),
         ])
     }
 
-    @Test func `a restore that is partly unavailable is pending, and goes on by itself`() {
+    @Test func `a restore that is partly unavailable is pending, and continues without a caller`() {
         expect([
             (.restore(1), ["request restore 1"]), (.restored(1, [.of("1"), .of("2")]), ["deliver 1 2"]),
             (acknowledged("1"), []),
@@ -46,7 +46,7 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a rejected transaction does not keep the others from being restored`() {
+    @Test func `a rejected transaction does not prevent the restore of the others`() {
         expect([
             (.restore(1), ["request restore 1"]), (.restored(1, [.of("1"), .of("2")]), ["deliver 1 2"]),
             (rejected("1"), []), (acknowledged("2"), ["restored 1: 2"]), (.restore(2), ["request restore 2"]),
@@ -54,7 +54,7 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a restored transaction that is on its way already is delivered once and finished`() {
+    @Test func `a restored transaction that is already being delivered is delivered once and finished`() {
         expect([
             (sold("1"), ["deliver 1"]), (.restore(1), ["request restore 1"]), (.restored(1, [.of("1")]), []),
             (acknowledged("1"), ["finish 1", "restored 1: 1"]),
@@ -69,7 +69,7 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `who gave up restoring is answered, and the restore goes on`() {
+    @Test func `a caller that cancels a restore is answered, and the restore continues`() {
         expect([
             (.restore(1), ["request restore 1"]), (.restoreCancelled(1), ["restored 1 failed cancelled"]),
             (.restoreCancelled(1), []), (.restored(1, [.of("1")]), ["deliver 1"]), (.restore(2), []),
@@ -86,7 +86,7 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a purchase and a restore at once do not take each other's answers`() {
+    @Test func `a concurrent purchase and restore do not take each other's answers`() {
         expect([
             (buy("p"), ["submit p"]), (.restore(1), ["request restore 1"]), (.restored(1, [.of("8")]), ["deliver 8"]),
             (acknowledged("8"), ["restored 1: 8"]), (sold("9", "p"), ["deliver 9"]),
@@ -98,7 +98,7 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `there is nothing to restore is an answer to everybody who asked (620)`() {
+    @Test func `every caller of an empty restore is answered (620)`() {
         expect([
             (.restore(1), ["request restore 1"]), (.restore(2), []),
             (.restored(1, []), ["restored 1: ", "restored 2: "]),
@@ -107,7 +107,7 @@ struct RestoreTableTests: PaymentQueueTable {
 
     // MARK: - Owned purchases
 
-    @Test func `what is owned is delivered and answered as a restore, beside one, and nothing is finished`() {
+    @Test func `owned transactions are delivered and answered beside a restore, and not finished`() {
         expect([
             (.present([.of("1"), .of("2")], 7), ["deliver 1 2"]), (.restore(1), ["request restore 1"]),
             (.restored(1, [.of("2")]), []), (acknowledged("1"), []),
@@ -116,14 +116,14 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `what is owned and unfinished too is finished and completed`() {
+    @Test func `an owned transaction that is also unfinished is finished and completed`() {
         expect([
             (.present([.of("1")], 7), ["deliver 1"]), (sold("1"), []),
             (acknowledged("1"), ["finish 1", "complete 1", "restored 7: 1"]),
         ])
     }
 
-    @Test func `what is owned and cannot be acknowledged now is delivered again`() {
+    @Test func `an owned transaction that cannot be acknowledged is delivered again`() {
         expect([
             (.present([.of("1")], 7), ["deliver 1"]),
             (unavailable("1"), ["restored 7 failed acknowledgementPending", "retry 1 after 1"]),
@@ -131,7 +131,7 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `who gave up presenting is answered, and so is everybody when the customer changes or at the end`() {
+    @Test func `callers of presenting are answered when they cancel, when the customer changes and at the end`() {
         expect([
             (.present([.of("1")], 7), ["deliver 1"]), (.restoreCancelled(7), ["restored 7 failed cancelled"]),
             (.restoreCancelled(7), []), (.present([.of("1")], 8), []),
@@ -144,7 +144,7 @@ struct RestoreTableTests: PaymentQueueTable {
 
     // MARK: - Shutdown
 
-    @Test func `shutting down answers everybody, and what comes later changes nothing`() {
+    @Test func `a shutdown answers every caller, and later events change nothing`() {
         expect([
             (buy("p"), ["submit p"]), (buy("q"), ["submit q"]), (.restore(1), ["request restore 1"]),
             (sold("1", "p"), ["deliver 1"]), (.redeliver("1", 2), []),

@@ -34,7 +34,7 @@ struct ProductRequestTests {
         }
     }
 
-    @Test func `products come sorted, and are asked for once`() async {
+    @Test func `products come sorted, and are requested once`() async {
         let request = ProductRequest(connection: store)
         #expect(await words { try await request.products(["b", "a"]) } == "a, b")
         #expect(await words { try await request.products(["b"]) } == "b")
@@ -43,14 +43,14 @@ struct ProductRequestTests {
         #expect(questions == [["a", "b"], ["b"]])
     }
 
-    @Test func `only what is not known yet is asked for`() async {
+    @Test func `only products that are not yet known are requested`() async {
         let request = ProductRequest(connection: store)
         _ = await words { try await request.products(["a"]) }
         #expect(await words { try await request.products(["a", "b", "x"]) } == "a, b, no x")
         #expect(questions == [["a"], ["b", "x"]])
     }
 
-    @Test func `unknown products fail a question about nothing else, and every purchase`() async {
+    @Test func `a request that has only unknown products fails, and so does every purchase of one`() async {
         let request = ProductRequest(connection: store)
         #expect(await words { try await request.products(["x", "y"]) } == "invalid: x, y")
         #expect(await words { ProductAnswer(products: [try await request.product("x")]) } == "invalid: x")
@@ -59,7 +59,7 @@ struct ProductRequestTests {
         #expect(await words { try await request.products(["x"]) } == "x", "a failure is never remembered")
     }
 
-    @Test func `an answer without any product is an error, a question without any id is none`() async {
+    @Test func `an answer without any product is an error, and a request without ids is not`() async {
         let silent = ProductRequest(connection: EmptyStoreConnection(store))
         #expect(await words { try await silent.products(["a"]) } == "no products")
         #expect(await words { try await silent.products([]) } == "")
@@ -71,7 +71,7 @@ struct ProductRequestTests {
         try await until("the storefront is \(storefront.countryCode)") { await request.storefront == storefront }
     }
 
-    @Test func `a cached product is given without any question to the store`() async throws {
+    @Test func `a cached product is returned without a request to the store`() async throws {
         let request = ProductRequest(connection: store)
         _ = try await request.products(["a", "b"])
         let asked = store.calls.all
@@ -89,7 +89,7 @@ struct ProductRequestTests {
         try await isThere(Self.german, request)
         #expect(try await request.products(["a"]).products.first?.displayPrice == "4,99 €")
         #expect(questions.count == 2)
-        #expect(store.calls.all.filter { $0 == .storefront }.count == 1, "it was told, and did not ask")
+        #expect(store.calls.all.filter { $0 == .storefront }.count == 1, "the storefront was sent, not requested")
     }
 
     @Test func `each storefront has a greater revision, and a late reader receives only the newest`() async throws {
@@ -113,10 +113,10 @@ struct ProductRequestTests {
         _ = try await request.products(["a"], refresh: true)
         #expect(await request.storefront == Self.german)
         _ = try await request.products(["b"])
-        #expect(questions == [["a", "b"], ["a"], ["b"]], "what was known of the former storefront is forgotten")
+        #expect(questions == [["a", "b"], ["a"], ["b"]], "products of the former storefront are dropped")
     }
 
-    @Test func `an answer that another storefront overtakes is not believed, and the question asked again`()
+    @Test func `an answer that a change of storefront overtakes is dropped, and the request repeated`()
         async throws
     {
         let (gate, isAsked) = (Gate(), Gate())
@@ -136,7 +136,7 @@ struct ProductRequestTests {
         #expect(questions == [["a"], ["a"]])
     }
 
-    @Test func `what is known is given while the store is away, and nothing else`() async {
+    @Test func `known products are returned while the store is away, and no others`() async {
         let request = ProductRequest(connection: store)
         _ = await words { try await request.products(["a"]) }
         store.before { _ in throw StoreFailure(code: .unreachable, reason: "gone") }
@@ -147,7 +147,7 @@ struct ProductRequestTests {
         #expect(await words { try await request.products(["a", "b"]) } == "a, b")
     }
 
-    @Test func `a failed question carries the store's reason and is asked anew by the next caller`() async throws {
+    @Test func `a failed request has the store's reason, and the next caller repeats it`() async throws {
         let request = ProductRequest(connection: store)
         store.before { _ in throw StoreFailure(code: .unreachable, reason: "gone") }
         for _ in 1...2 {
@@ -167,7 +167,7 @@ struct ProductRequestTests {
         #expect(await words { try await request.products(["a"]) } == "a")
     }
 
-    @Test func `callers who ask the same at the same time share one request, and one who leaves disturbs no other`()
+    @Test func `concurrent callers share one request, and a cancelled one does not disturb the others`()
         async throws
     {
         let gate = Gate()

@@ -30,7 +30,7 @@ struct StoreKitEntitlementsTests {
         #expect(owned.map(\.id) == ["1", "2"] && owned.map(\.signedRenewalInfo) == [nil, "its.own"])
     }
 
-    @Test func `who owns no subscription does not wait for statuses`() async throws {
+    @Test func `without an owned subscription there is no wait for statuses`() async throws {
         let asked = CallLog<Bool>()
         let owned = try await entitlements([Self.pack]) {
             asked.record(true)
@@ -39,7 +39,7 @@ struct StoreKitEntitlementsTests {
         #expect(owned == [Self.pack] && asked.all.isEmpty)
     }
 
-    @Test func `statuses that take longer than two seconds come late, of owned subscriptions alone`() async throws {
+    @Test func `statuses after more than two seconds come late, for owned subscriptions only`() async throws {
         let gate = Gate()
         let late = CallLog<String?>()
         let entitlements = entitlements([Self.pro]) {
@@ -54,7 +54,7 @@ struct StoreKitEntitlementsTests {
         await late.wait { $0 == ["its.own"] }
     }
 
-    @Test func `StoreKit that does not answer is unreachable after 30 seconds`() async throws {
+    @Test func `if StoreKit does not answer, the store is unreachable after 30 seconds`() async throws {
         let silent = StoreKitEntitlements(
             current: {
                 try? await Gate().pass()
@@ -76,7 +76,7 @@ struct StoreKitEntitlementsTests {
         #expect(failures.allSatisfy { $0?.code == .unreachable })
     }
 
-    @Test func `statuses are handed on as they are`() async throws {
+    @Test func `statuses are returned unchanged`() async throws {
         let all = [Self.status("2", "its.own"), Self.status("9", nil)]
         #expect(try await entitlements([]) { all }.subscriptionStatuses() == all)
     }

@@ -15,11 +15,11 @@ struct StoreKitPaymentsTests {
             DirectStoreConnection(store: store, storage: storage)
         }
         let leftOut = try await contract.verify()
-        #expect(leftOut.first == "renewal" && leftOut.count == 11, "nobody can act on this store but the app")
+        #expect(leftOut.first == "renewal" && leftOut.count == 11, "only the app can act on this store")
         #expect(store.unfinished.isEmpty)
     }
 
-    @Test func `what cannot be noted is not bought`() async throws {
+    @Test func `a payment that cannot be written to the journal is not bought`() async throws {
         let store = DirectStore()
         let connection = DirectStoreConnection(store: store, storage: FullStorage())
         var updates = connection.updates.makeAsyncIterator()
@@ -71,7 +71,7 @@ struct StoreKitPaymentsTests {
         let update = try #require(await later.next())
         #expect(update.paymentID == "p")
         guard case .purchased(let transaction, _) = update.state else {
-            Issue.record("what was bought was not reported as bought: \(update)")
+            Issue.record("the purchase was not reported as bought: \(update)")
             return
         }
         try await second.finish(transaction.id)
@@ -121,7 +121,7 @@ struct StoreKitPaymentsTests {
         let update = try #require(await updates.next())
         #expect(update.paymentID == "begun")
         guard case .purchased = update.state else {
-            Issue.record("what was bought was not reported as bought: \(update)")
+            Issue.record("the purchase was not reported as bought: \(update)")
             return
         }
         try await connection.add(Payment(id: "bought", productID: "coins"))

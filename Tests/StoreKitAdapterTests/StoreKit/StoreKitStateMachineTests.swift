@@ -48,7 +48,7 @@ struct StoreKitStateMachineTests {
 
     // MARK: - The list and the updates
 
-    @Test func `what is unfinished comes first, whatever happens while it is listed`() {
+    @Test func `unfinished transactions come first, whatever happens while they are listed`() {
         play([
             (.updated(transaction("2")), []), (buy("p", "coins"), []), (.unfinished(transaction("1")), ["pack 1"]),
             (.renewalChanged(transaction("3", renewal: "r")), []),
@@ -56,14 +56,14 @@ struct StoreKitStateMachineTests {
         ])
     }
 
-    @Test func `what is both in the list and among the updates is reported once`() {
+    @Test func `a transaction that is in the list and among the updates is reported once`() {
         play([
             (.updated(transaction("1")), []), (.unfinished(transaction("1")), ["pack 1"]), (.listed, []),
             (.updated(transaction("1")), []),
         ])
     }
 
-    @Test func `a revocation and its reversal are news of a known transaction`() {
+    @Test func `a revocation and its reversal are reported for a known transaction`() {
         let refunded = transaction("1", revoked: .distantFuture)
         play([
             (.listed, []), (.updated(transaction("1")), ["pack 1"]), (.updated(refunded), ["pack revoked 1"]),
@@ -71,7 +71,7 @@ struct StoreKitStateMachineTests {
         ])
     }
 
-    @Test func `renewal info is reported when it changes, and never for a revoked transaction`() {
+    @Test func `a renewal is reported when its signed renewal info changes, and not for a revoked transaction`() {
         play([
             (.listed, []), (.renewalChanged(transaction("1", renewal: "on")), ["pack renewal of 1"]),
             (.renewalChanged(transaction("1", renewal: "on")), []),
@@ -83,7 +83,7 @@ struct StoreKitStateMachineTests {
 
     // MARK: - Payments
 
-    @Test func `a payment is in the journal after its purchase, and the answer names the payment`() {
+    @Test func `a payment is written to the journal before the request to the store, and its result has its id`() {
         let journal = play([
             (.listed, []), (buy("p"), ["p pack purchasing", "buy p"]), (bought("p", "1"), ["write", "p pack 1"]),
         ])
@@ -122,7 +122,7 @@ struct StoreKitStateMachineTests {
         ])
     }
 
-    @Test func `what waited for a purchase is reported when the last one of the product has ended`() {
+    @Test func `transactions that waited for a purchase are reported when the product's last purchase has ended`() {
         play([
             (.listed, []), (buy("p"), ["p pack purchasing", "buy p"]), (buy("q"), ["q pack purchasing", "buy q"]),
             (.updated(transaction("5")), []),
@@ -156,7 +156,7 @@ struct StoreKitStateMachineTests {
         arguments: [
             ("1", "1", false, true), ("2", "1", false, true), ("2", "2", false, false), ("1", "1", true, false),
         ] as [(TransactionID, TransactionID, Bool, Bool)])
-    func `a non-consumable is already owned if the answer is an earlier purchase that was not revoked`(
+    func `for a product that can be owned once, the store may return the earlier purchase`(
         id: TransactionID, original: TransactionID, wasRevoked: Bool, isOwned: Bool
     ) {
         let owned = transaction("1", kind: .nonConsumable, revoked: wasRevoked ? .distantPast : nil)
@@ -167,7 +167,7 @@ struct StoreKitStateMachineTests {
         ])
     }
 
-    @Test func `a subscription answered with a new transaction is not already owned`() {
+    @Test func `a renewed subscription is not an earlier purchase`() {
         let before = transaction("1", kind: .autoRenewableSubscription)
         let answer = transaction("2", original: "1", kind: .autoRenewableSubscription)
         play([
@@ -231,7 +231,7 @@ struct StoreKitStateMachineTests {
             ])
     }
 
-    @Test func `a transaction that answered one payment of an earlier run does not answer another open payment`() {
+    @Test func `the purchase of one payment of an earlier run does not answer another open payment`() {
         var journal = PaymentJournal()
         journal.begin(Payment(id: "p", productID: "pack"))
         journal.set("p", to: .bought, transaction: "1")
@@ -244,8 +244,7 @@ struct StoreKitStateMachineTests {
             ])
     }
 
-    @Test
-    func `a payment left without an answer by a crash is answered by an unfinished transaction, not bought again`() {
+    @Test func `a payment whose result a crash lost is answered by its unfinished transaction, and not repeated`() {
         let journal = play([(.listed, []), (buy("p"), ["p pack purchasing", "buy p"])])
         play(
             after: journal,
@@ -255,7 +254,7 @@ struct StoreKitStateMachineTests {
 
     // MARK: - The journal
 
-    @Test func `a full journal forgets what was bought longest ago and keeps what is open`() {
+    @Test func `a full journal drops the oldest purchases and keeps the open payments`() {
         var journal = PaymentJournal()
         for number in 0..<PaymentJournal.maximumEntries {
             let id = PaymentID(unchecked: "\(number)")

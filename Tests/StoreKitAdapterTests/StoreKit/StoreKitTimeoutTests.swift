@@ -46,7 +46,7 @@ struct StoreKitTimeoutTests {
     }
 
     @Test
-    func `a purchase waits two seconds at most for the list, for what is owned and for the renewal info together`()
+    func `a purchase waits at most two seconds in all for the list, the owned transactions and the renewal info`()
         async throws
     {
         let (owned, status) = (Gate(), Gate())
@@ -113,7 +113,7 @@ struct StoreKitTimeoutTests {
         await payments.close()
     }
 
-    @Test func `a product that StoreKit does not tell within 30 seconds is not sold, and can be bought later`()
+    @Test func `a product that StoreKit does not return within 30 seconds is not sold, and can be bought later`()
         async throws
     {
         let gate = Gate()
@@ -144,7 +144,7 @@ struct StoreKitTimeoutTests {
         await payments.close()
     }
 
-    @Test func `what an earlier run bought is reported under its payment though it is found late`() async throws {
+    @Test func `a purchase of an earlier run that is found late is reported under its payment`() async throws {
         let storage = MemorySecureStorage()
         let (first, firstStream) = payments(queries, storage: storage)
         var updates = firstStream.makeAsyncIterator()
@@ -168,7 +168,7 @@ struct StoreKitTimeoutTests {
         await later.waits.wait { $0 == [.seconds(2), .seconds(2)] }
         later.clock.advance(by: 2)
         guard case .failed(let failure)? = await updates.next()?.state else {
-            Issue.record("the payment waits for what is not found")
+            Issue.record("the payment waits for a purchase that is not found")
             return
         }
         #expect(failure.code == .unknown)

@@ -11,7 +11,7 @@ struct SystemVerifierTests {
         "\(Base64.encodeURL(Array("{}".utf8))).\(Base64.encodeURL(Array(payload.utf8))).c2lnbmF0dXJl"
     }
 
-    @Test func `what the system has verified is believed, and nothing else`() async throws {
+    @Test func `only transactions that the system has verified are accepted`() async throws {
         let verifier = SystemVerifier()
         let jws = Self.jws(#"{"transactionId": "100", "productId": "pack", "type": "Non-Consumable"}"#)
         await #expect(throws: SystemVerifier.Unverified.self) { try await verifier.verify(jws) }
@@ -25,13 +25,13 @@ struct SystemVerifierTests {
     @Test(arguments: [
         "", "a.b", "a.b.c.d", "e30.!!.e30", "e30.bm8ganNvbg.e30", #"e30.eyJ0cmFuc2FjdGlvbklkIjogMX0.e30"#,
     ])
-    func `what is no transaction of Apple's is refused`(text: String) async {
+    func `text that is not a signed transaction of Apple is refused`(text: String) async {
         let verifier = SystemVerifier()
         verifier.recordVerified(text)
         await #expect(throws: (any Error).self) { try await verifier.verify(text) }
     }
 
-    @Test func `the newest thousand are remembered`() async throws {
+    @Test func `the newest thousand results are cached`() async throws {
         let verifier = SystemVerifier()
         let all = (0...1000).map { Self.jws(#"{"transactionId": "\#($0)"}"#) }
         for jws in all { verifier.recordVerified(jws) }

@@ -11,7 +11,7 @@ struct WithTimeoutTests {
     private let late = CallLog<Int>()
     private let tooLate = StoreFailure(code: .unreachable, reason: "Too late.")
 
-    @Test func `an answer that comes in time is returned, and one that is late goes its own way`() async throws {
+    @Test func `an answer in time is returned, and a late one is passed to onLateResult`() async throws {
         #expect(await withTimeout(sleep: { _ in try await Gate().pass() }) { 1 } == 1)
         let gate = Gate()
         let limits = CallLog<Duration>()
@@ -26,13 +26,13 @@ struct WithTimeoutTests {
         await late.wait { $0 == [2] }
     }
 
-    @Test func `no answer in time is none, and nothing comes late`() async {
+    @Test func `without an answer the result is nil, and there is no late result`() async {
         let answer: Int? = await withTimeout(
             sleep: { _ in try await Gate().pass() }, onLateResult: { [late] in late.record($0) }, { nil })
         #expect(answer == nil && late.all.isEmpty)
     }
 
-    @Test func `a question that must be answered returns its answer or throws its error`() async throws {
+    @Test func `a required request returns its answer or throws its error`() async throws {
         let answer = try await withTimeout(
             of: .seconds(30), orThrow: tooLate, sleep: { _ in try await Gate().pass() }, { 1 })
         #expect(answer == 1)
@@ -43,7 +43,7 @@ struct WithTimeoutTests {
         }
     }
 
-    @Test func `a question that takes too long is cancelled and fails`() async throws {
+    @Test func `a required request that takes too long is cancelled and fails`() async throws {
         let cancelled = CallLog<Bool>()
         await #expect(throws: tooLate) {
             try await withTimeout(

@@ -28,7 +28,7 @@ import Testing
             refundDate: refundedAt.map { Self.day($0) })
     }
 
-    @Test func `a product is purchased unless it was never bought or taken back`() {
+    @Test func `a product is purchased unless it was never bought or was revoked`() {
         let history = PurchaseHistory([
             purchase("1", "kept", at: 0), purchase("2", "returned", at: 0, refundedAt: 3),
             purchase("3", "twice", at: 0, refundedAt: 1), purchase("4", "twice", at: 2),

@@ -25,7 +25,7 @@ import Testing
         #expect(CustomerSentences.sentence(for: "kioskClosed") == "Der Kiosk ist zu.")
     }
 
-    @Test func `the strings of a bundle are used where it has them`() throws {
+    @Test func `the strings of a bundle are used if it has them`() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("strings-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
         let language = folder.appendingPathComponent("en.lproj")

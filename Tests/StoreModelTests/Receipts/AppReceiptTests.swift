@@ -54,7 +54,7 @@ import Testing
 }
 
 @Suite struct ReceiptAttributesTests {
-    @Test func `attributes are kept in their order and are equal by what they say`() {
+    @Test func `attributes are kept in their order and are equal by their values`() {
         let one = ReceiptAttribute(type: 6, version: 2, value: [1, 2, 3])
         let other = ReceiptAttribute(type: 7, value: [])
         var attributes: ReceiptAttributes = [one]
@@ -67,7 +67,7 @@ import Testing
         #expect(ReceiptAttributes().isEmpty)
     }
 
-    @Test func `places in a document are counted from its start, and what is appended later is another's`() {
+    @Test func `places in a document count from its start, and an attribute with a value is independent of it`() {
         let document: ArraySlice<UInt8> = [9, 9, 1, 2, 3, 4][2...]
         var attributes = ReceiptAttributes(of: document)
         attributes.append(type: 6, version: 1, place: 1..<3)

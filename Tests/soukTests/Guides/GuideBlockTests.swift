@@ -16,7 +16,7 @@ import Testing
             || document != "Documentation/Guides/TestYourAppStoreBackendInCI.md"
     }
 
-    @Test(arguments: pasted) func `who pastes the blocks of a document sees what it shows`(_ document: String)
+    @Test(arguments: pasted) func `the blocks of a document print what it shows`(_ document: String)
         async throws
     {
         let guide = Guide.of(document)
@@ -35,7 +35,7 @@ import Testing
         #expect(Self.documents.count { $0.hasPrefix("Documentation/Guides/") } > 7)
     }
 
-    @Test func `a document or a block that is named is there, and its reason too`() throws {
+    @Test func `each listed document and block exists, and each listed block has a reason`() throws {
         for guide in Guide.all {
             #expect(Self.documents.contains(guide.document), "\(guide.document) has no shell block any more")
             let shell = try GuideBlock.all(in: guide.document).filter(\.isShell)

@@ -42,7 +42,7 @@ struct OutageOperation: Sendable {
     private static let prints: ProductID = "com.example.darkroom.prints.10"
     private static let issue = "com.example.magazine.issue"
 
-    /// In the order of each run.
+    /// The operations, in the order in which each run performs them.
     static let all = [
         OutageOperation("`logIn`") { life in
             describe("logged in", try await life.client.logIn(appUserId: .string(life.customer)))

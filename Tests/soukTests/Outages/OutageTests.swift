@@ -32,7 +32,7 @@ import Testing
     }
 
     /// Purchases that were not acknowledged during an outage are acknowledged when the server is back.
-    @Test func `what was paid during an outage is not lost`() async throws {
+    @Test func `a purchase during an outage is not lost`() async throws {
         try await OutageWorld.during { world in
             let hole = try ListeningPort()
             try await world.newcomer("eve")

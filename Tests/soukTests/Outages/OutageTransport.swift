@@ -32,7 +32,7 @@ final class OutageTransport: HTTPTransport {
         changes.send(outage)
     }
 
-    /// `nil` ends it.
+    /// Begins an outage. `nil` ends it.
     func begin(_ outage: Outage?) {
         self.outage.withLock { $0 = outage }
         changes.send(outage)

@@ -47,7 +47,7 @@ import Testing
         try page.conclude()
     }
 
-    @Test func `each command says what it prints and how it ends, and names its own options`() async throws {
+    @Test func `the section of each command has its output, its exit status and its options`() async throws {
         var page = try ReferencePage("Commands.md")
         for entry in try await Self.entries() {
             guard let prose = page.prose(of: entry.name) else { continue }

@@ -73,7 +73,7 @@ import Testing
             try await store.buy(.init(productID: product), for: "ada")
         }
 
-        /// The error of Apple's with which a call fails.
+        /// Returns the code of Apple's error with which a call fails, or `nil`.
         func code(_ call: (AppStoreServerAPIClient) async throws -> some Any) async -> AppStoreServerAPI.ErrorCode? {
             do {
                 _ = try await call(client)
@@ -97,7 +97,7 @@ import Testing
 
     // MARK: - Purchases
 
-    @Test func `a transaction and the purchase of the app are found by any of the customer's`() async throws {
+    @Test func `a transaction and the app transaction are found by any transaction of the customer`() async throws {
         try await with { world in
             let bought = try await world.buy(Self.monthly)
             let signed = try #require(
@@ -190,7 +190,7 @@ import Testing
 
     // MARK: - Messages of a server to the App Store
 
-    @Test func `a renewal date is moved twice a year, and of everybody at once`() async throws {
+    @Test func `a renewal date is extended twice a year, and for all subscribers at once`() async throws {
         try await with { world in
             let bought = try await world.buy(Self.yearly)
             let end = try #require(bought.expiresDate)
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    @Test func `what a server knows of a purchase is taken in both forms`() async throws {
+    @Test func `consumption information is accepted in both versions`() async throws {
         try await with { world in
             let bought = try await world.buy(Self.prints)
             try await world.store.requestRefund(of: bought.transactionID)
@@ -307,7 +307,7 @@ import Testing
 
     // MARK: - Refusals
 
-    @Test func `a server with another key is not let in`() async throws {
+    @Test func `a server with another key is refused`() async throws {
         try await with { world in
             for client in [
                 World.client(of: world.store, try SigningKey.generate(), world.clock),
@@ -321,7 +321,7 @@ import Testing
         }
     }
 
-    @Test func `an injected failure is asked again until there were enough`() async throws {
+    @Test func `a request is repeated until the injected failures end`() async throws {
         try await with { world in
             let bought = try await world.buy(Self.prints)
             try await world.store.set(.serverAPIError, to: "5000001")
@@ -336,14 +336,14 @@ import Testing
         }
     }
 
-    @Test func `a spent budget says when to come back`() async throws {
+    @Test func `the error of an exceeded rate limit says when to retry`() async throws {
         try await with { world in
             try await world.store.set(.serverAPIRateLimit, to: "sandbox")
-            // A tenth of 10 requests a second, counted by the hour.
+            // The sandbox allows a tenth of 10 requests per second, which is 3600 per hour.
             for _ in 0..<3600 { _ = try await world.client.lookUpOrder("NOTHING7") }
             do {
                 _ = try await world.client.lookUpOrder("NOTHING7")
-                Issue.record("one too many was answered")
+                Issue.record("a request over the limit was answered")
             } catch let error as AppStoreServerAPIError {
                 #expect(error.code == .rateLimitExceeded)
                 #expect(error.retryAfter == Self.start.addingTimeInterval(3600))

@@ -1,6 +1,7 @@
 import Foundation
 
-// On Apple's platforms these come from Core Foundation, and Swift's own types become them by `as`; here they are the same.
+// On Apple's platforms these types come from Core Foundation, and `as` converts Swift's types to them.
+// Here they are names of Swift's types.
 
 /// https://developer.apple.com/documentation/corefoundation/cfstring
 public typealias CFString = String

@@ -6,7 +6,7 @@ import UIKit
 public enum AppStore {
     public static var canMakePayments: Bool { declared() }
     public static func sync() async throws { declared() }
-    // …/appstore/presentoffercoderedeemsheet(in:), which has iOS, Mac Catalyst and visionOS
+    // …/appstore/presentoffercoderedeemsheet(in:), which iOS, Mac Catalyst and visionOS have
     @MainActor public static func presentOfferCodeRedeemSheet(in scene: UIWindowScene) async throws { declared() }
     @available(macOS 15.0, *)
     @MainActor public static func presentOfferCodeRedeemSheet(from controller: NSViewController) async throws {

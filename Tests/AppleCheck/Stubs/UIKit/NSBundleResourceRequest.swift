@@ -1,6 +1,6 @@
 import Foundation
 
-// A part of Foundation on the systems that have UIKit, which brings Foundation along.
+// Foundation has this class on the systems with UIKit, and an import of UIKit imports Foundation.
 
 /// https://developer.apple.com/documentation/foundation/nsbundleresourcerequest
 open class NSBundleResourceRequest: NSObject {

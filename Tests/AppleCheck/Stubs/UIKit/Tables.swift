@@ -4,7 +4,7 @@ import Foundation
 @MainActor open class UIView: UIResponder {
     public init(frame: CGRect) { declared() }
     public required init?(coder: NSCoder) { declared() }
-    // On Apple's platforms inherited from NSObject; a view without a frame has an empty one.
+    // On Apple's platforms, this initializer is inherited from NSObject and sets an empty frame.
     public convenience override init() { declared() }
 }
 
@@ -79,6 +79,6 @@ extension UIView {
 
 /// https://developer.apple.com/documentation/foundation/indexpath
 extension IndexPath {
-    // …/indexpath/row, which UIKit brings along.
+    // …/indexpath/row, which UIKit adds
     public var row: Int { declared() }
 }

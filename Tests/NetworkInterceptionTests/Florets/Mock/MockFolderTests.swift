@@ -2,9 +2,9 @@ import HTTPCore
 import NetworkInterception
 import Testing
 
-/// The files of a folder.
+/// The files in the folder of a mock.
 @Suite struct MockFolderTests {
-    @Test func `a folder of Cauli's own is read`() async throws {
+    @Test func `a folder that Cauli wrote is read`() async throws {
         let folder = try ScratchFolder()
         let name = "GET_https_a_example_list_1/0f343b0931126a20f133d67c2b018a3b"
         try folder.write("\(name)/response.data", "from Cauli")
@@ -31,7 +31,7 @@ import Testing
         await #expect(throws: HTTPError(.connectionFailed, "")) { try await scene.send(.get, "https://a.example/down") }
     }
 
-    @Test func `an answer recorded at a time that cannot be is given as it was`() async throws {
+    @Test func `an answer with an impossible recording time is returned unchanged`() async throws {
         let folder = try ScratchFolder()
         try folder.write(
             "GET_http_a_example_/1/record.json",
@@ -47,7 +47,7 @@ import Testing
         #expect(answer.headers["Date"] == "Sun, 06 Nov 1994 08:49:37 GMT")
     }
 
-    @Test func `a recording can be had by its path`() async throws {
+    @Test func `a recording can be read by its path`() async throws {
         let folder = try ScratchFolder()
         let mock = try MockFloret(.record, folder: folder.path)
         try await FloretScene([mock]) { _ in Response(status: 203) }.send()
@@ -72,7 +72,9 @@ import Testing
             "/answer/bode is not known"
         ),
     ])
-    func `a file that is no recording is refused with its path and place`(text: String, reason: String) throws {
+    func `an invalid recording is refused with its path and the location of the error`(text: String, reason: String)
+        throws
+    {
         let folder = try ScratchFolder()
         let file = try folder.write("a/0001.json", text)
         do {
@@ -84,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `a folder that is not there is refused, but begun by a recorder`() async throws {
+    @Test func `a missing folder is refused, but created by a recorder`() async throws {
         let folder = try ScratchFolder()
         let path = folder.path + "/none/yet"
         #expect(throws: InterceptionError(.storageFailed, "")) { try MockFloret(folder: path) }

@@ -4,7 +4,7 @@ import Testing
 
 /// The matching of requests with recordings, and the error without a match.
 @Suite struct MockMatchingTests {
-    struct Likeness: Sendable, CustomTestStringConvertible {
+    struct MatchingCase: Sendable, CustomTestStringConvertible {
         let name: String
         var recorded = HTTPRequest(method: .get, url: "http://a.example/x")
         var asked = HTTPRequest(method: .get, url: "http://a.example/x")
@@ -21,7 +21,7 @@ import Testing
         HTTPRequest(method: method, url: url, headers: headers, body: .text(body))
     }
 
-    static let likenesses: [Likeness] = [
+    static let matchingCases: [MatchingCase] = [
         .init(name: "the same", reason: nil),
         .init(
             name: "method", asked: request("http://a.example/x", .put),
@@ -104,8 +104,8 @@ import Testing
             configure: { $0.comparesBody = true }, reason: #"the item of the form "b" has another value"#),
     ]
 
-    @Test(arguments: likenesses)
-    func `forced, a request is found or the reason is said`(example: Likeness) async throws {
+    @Test(arguments: matchingCases)
+    func `a forced mock answers a request or gives the reason`(example: MatchingCase) async throws {
         let folder = try ScratchFolder()
         var configuration = MockFloret.Configuration.standard
         example.configure(&configuration.matching)
@@ -135,7 +135,7 @@ import Testing
         }
     }
 
-    @Test func `a recording of the same path is nearer than one that differs in nothing else`() async throws {
+    @Test func `a different path makes a recording less similar than different query items do`() async throws {
         let mock = MockFloret(.mock(forced: true))
         mock.replay(
             ["http://a.example/items?a=1&b=1&c=1", "http://a.example/things?a=2&b=2&c=2"].map { url in

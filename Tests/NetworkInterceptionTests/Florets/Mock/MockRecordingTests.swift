@@ -23,7 +23,7 @@ import Testing
         #expect(try folder.text(folder.files()[0]).contains("http://a.example/x"))
     }
 
-    @Test func `requests that count as one are answered in the order they were recorded, whatever their folders`()
+    @Test func `matching requests are answered in the order of recording, across folders`()
         async throws
     {
         let folder = try ScratchFolder()
@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `a time that is none is refused with its place`() throws {
+    @Test func `an invalid time is refused with its location`() throws {
         let folder = try ScratchFolder()
         try folder.write(
             "a/0001.json",
@@ -59,7 +59,7 @@ import Testing
         #expect(try await scene.send(.get).headers["Content-Length"] == "0")
     }
 
-    @Test func `no more answers of one request are recorded than may be, which is reported`() async throws {
+    @Test func `the number of recorded answers per request is limited, which is reported`() async throws {
         let folder = try ScratchFolder()
         var configuration = MockFloret.Configuration.standard
         configuration.maximumAnswers = 2
@@ -70,7 +70,7 @@ import Testing
         #expect(scene.interceptor.reports.map(\.code) == [.leftUnchanged])
     }
 
-    @Test func `a session that is replayed again begins again`() async throws {
+    @Test func `a second replay of a session starts at its beginning`() async throws {
         let mock = MockFloret(.mock(forced: true))
         let session = [201, 202].map { status in
             var record = Record(HTTPRequest(method: .get, url: "http://a.example/"))
@@ -86,7 +86,7 @@ import Testing
 
     // MARK: - Dates
 
-    @Test func `on demand an answer comes as if it were of now, with its cookies`() async throws {
+    @Test func `on demand, the dates of an answer and its cookies are moved to now`() async throws {
         var record = Record(HTTPRequest(method: .get, url: "http://a.example/"))
         let cookies = [
             "a=1; Path=/; expires=Sun, 01 Mar 2026 15:00:00 GMT; Secure",

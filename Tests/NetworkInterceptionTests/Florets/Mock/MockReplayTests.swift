@@ -84,7 +84,7 @@ import Testing
         #expect(try await replaying.send(.get, "http://a.example/me?page=2", headers: headers).status == 200)
     }
 
-    @Test func `an answer that does not come whole, or is too long, is not recorded, and that is reported`()
+    @Test func `an answer that is incomplete or too long is not recorded, which is reported`()
         async throws
     {
         let folder = try ScratchFolder()

@@ -4,7 +4,7 @@ import Testing
 
 /// Answers from mappings and rules.
 @Suite struct MockRuleTests {
-    @Test func `mappings are asked in the order they were added, before rules, and can be removed`() async throws {
+    @Test func `mappings are tried in the order of their addition, before rules, and can be removed`() async throws {
         let mock = MockFloret(rules: [.init(.path("/a"), [Response(status: 203)])])
         let scene = FloretScene([mock])
         let silent = mock.addMapping { _, _ in nil }
@@ -38,7 +38,7 @@ import Testing
         #expect(try await scene.send().status == 201)
     }
 
-    @Test func `rules look at the body, also when it streams`() async throws {
+    @Test func `rules can test the body, buffered or streamed`() async throws {
         let mock = MockFloret(rules: [
             .init(.bodyJSON(["user": ["name": "anna"]]), [Response(status: 201)]),
             .init(.method(.post) && .body(containing: "berta"), [Response(status: 202)]),

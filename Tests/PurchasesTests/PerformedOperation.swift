@@ -3,65 +3,66 @@ import Primitives
 
 @testable import Purchases
 
-/// An operation of the table as a test performs it, with an answer in names.
-struct Performance: Sendable {
+/// An operation of the table, as a test performs it. Its result is a list of names.
+struct PerformedOperation: Sendable {
     let operation: PurchaseOperation
     let perform: @Sendable (PurchaseClient, [StubPlugin]) async throws -> [String]
 
     static let product = Product(productIdentifier: "pro")
     private static let token = CancellationToken(pluginName: "a", rawValue: "1")
 
-    static let all: [Performance] = [
-        Performance(operation: .logIn) { client, _ in
+    static let all: [PerformedOperation] = [
+        PerformedOperation(operation: .logIn) { client, _ in
             _ = try await client.logIn(appUserId: .string("ada"))
             return []
         },
-        Performance(operation: .logOut) { client, _ in
+        PerformedOperation(operation: .logOut) { client, _ in
             await client.logOut()
             return []
         },
-        Performance(operation: .getFeatures) { client, _ in try await client.getFeatures().features.map(\.name) },
-        Performance(operation: .getPaidFeatures) { client, _ in try await client.getPaidFeatures().names },
-        Performance(operation: .getSubscriptions) { client, _ in
+        PerformedOperation(operation: .getFeatures) { client, _ in try await client.getFeatures().features.map(\.name)
+        },
+        PerformedOperation(operation: .getPaidFeatures) { client, _ in try await client.getPaidFeatures().names },
+        PerformedOperation(operation: .getSubscriptions) { client, _ in
             try await client.getSubscriptions().map(\.productIdentifier)
         },
-        Performance(operation: .getProductsAndPricePoints) { client, _ in
+        PerformedOperation(operation: .getProductsAndPricePoints) { client, _ in
             try await client.getProductsAndPricePoints(with: ["a", "b", "both"]).map(\.productIdentifier).sorted()
         },
-        Performance(operation: .getWebPricePoints) { client, _ in
+        PerformedOperation(operation: .getWebPricePoints) { client, _ in
             try await client.getWebPricePoints(with: ["a", "b", "both"]).map(\.ident)
         },
-        Performance(operation: .restorePurchases) { client, _ in try await client.restorePurchases().restored },
-        Performance(operation: .getPromotionalOffer) { client, _ in
+        PerformedOperation(operation: .restorePurchases) { client, _ in try await client.restorePurchases().restored },
+        PerformedOperation(operation: .getPromotionalOffer) { client, _ in
             [try await client.getPromotionalOffer(for: ProductDiscount(), product: product).identifier]
         },
-        Performance(operation: .purchase) { client, _ in try await client.purchase(product).paidFeatures.names },
-        Performance(operation: .promotedPurchase) { client, plugins in
+        PerformedOperation(operation: .purchase) { client, _ in try await client.purchase(product).paidFeatures.names },
+        PerformedOperation(operation: .promotedPurchase) { client, plugins in
             plugins.first?.announce(product)
             for await promoted in client.promotedPurchases { return try await promoted.purchase().paidFeatures.names }
             return []
         },
-        Performance(operation: .cancelSubscription) { client, _ in
+        PerformedOperation(operation: .cancelSubscription) { client, _ in
             try await client.cancelSubscription(with: token)
             return []
         },
-        Performance(operation: .sendRestoreLink) { client, _ in
+        PerformedOperation(operation: .sendRestoreLink) { client, _ in
             try await client.sendRestoreLink(to: "ada@example.com")
             return []
         },
-        Performance(operation: .presentCodeRedemptionUI) { client, _ in
+        PerformedOperation(operation: .presentCodeRedemptionUI) { client, _ in
             try await client.presentCodeRedemptionUI()
             return []
         },
-        Performance(operation: .setAttributes) { client, _ in
+        PerformedOperation(operation: .setAttributes) { client, _ in
             try await client.setAttributes([.appsflyerID: "af-1"])
             return []
         },
-        Performance(operation: .collectDeviceIdentifiers) { client, _ in
+        PerformedOperation(operation: .collectDeviceIdentifiers) { client, _ in
             try await client.collectDeviceIdentifiers()
             return []
         },
-        Performance(operation: .invalidatePaidFeaturesCache) { client, _ in
+        PerformedOperation(operation: .invalidatePaidFeaturesCache) { client, _ in
             await client.invalidatePaidFeaturesCache()
             return []
         },

@@ -8,8 +8,8 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// A store for the products of the scripts, on a stopped clock.
 extension TestStore {
+    /// Opens a store with the products of `SubscriptionScript`, on a stopped clock.
     static func withScript(
         in folder: ScratchFolder? = nil, _ body: (TestStore) async throws -> Void
     ) async throws {
@@ -45,7 +45,7 @@ extension TestStore {
     }
 }
 
-/// A device that reads its updates from its last cursor on.
+/// A device that reads its updates after its last cursor.
 final class Listener {
     private let test: TestStore
     let device: DeviceID
