@@ -8,8 +8,8 @@ import StoreModel
 /// others to the next plugin.
 ///
 /// If `StoreConfiguration.promotedPurchases` postpones a promoted purchase, the client offers it to the app among its
-/// `promotedPurchases`. The same purchase is in `Store.postponedPurchases`: only the first call that continues it buys
-/// it, and later ones fail with `invalidProductForPurchasing`.
+/// `promotedPurchases`. The same purchase is in `Store.postponedPurchases`: only the first call that continues the
+/// purchase buys the product, and later calls fail with `invalidProductForPurchasing`.
 public final class InAppStorePurchasePlugin: PurchasePlugin {
     public let name: String
     public let appRequests: AppRequests?

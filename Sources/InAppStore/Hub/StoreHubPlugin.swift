@@ -31,7 +31,8 @@ import StoreModel
 /// | view query | `store.storefront` | | products with prices, and a button to buy each |
 ///
 /// The event that answers a command carries the command's id. `outcome` is `purchased`, `pendingAcknowledgement`,
-/// `deferred`, `cancelled` or `failed`. It comes with `error: {code, message}` if the purchase was not completed.
+/// `deferred`, `cancelled` or `failed`. The payload has `error: {code, message}` if the purchase failed with an error.
+/// A provisional purchase is `pendingAcknowledgement` without `error`.
 public final class StoreHubPlugin: PluginProtocol {
     /// The policy of the plugin, the same as in `store.policy.json` next to this file.
     public static let policy = Policy(

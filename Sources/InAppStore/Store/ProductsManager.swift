@@ -27,8 +27,8 @@ public protocol ProductsManager: Sendable {
     func purchaseConsumableProduct(_ productIdentifier: String, quantity: Int) async throws
     /// Restores the customer's purchases at the store, then fetches the customer's access from the server.
     ///
-    /// If the restore fails, an event reports it, and the access is fetched anyway. If it is cancelled, the call throws
-    /// without a request to the server.
+    /// If the restore fails, an event reports the error, and the access is fetched anyway. If the restore is cancelled,
+    /// the call throws without a request to the server.
     ///
     /// - Throws: `PurchaseError`: `operationCancelled`, and the errors of ``validateReceipt()``.
     func refreshReceipt() async throws

@@ -145,7 +145,7 @@ extension SecretScanner {
     }
 
     /// The end of an element's content, or `start` if this is not an element. In decoded text, a placeholder as in
-    /// `login &lt;token&gt;` looks like a tag. It is not a tag if it occurs again before an end tag.
+    /// `login &lt;token&gt;` looks like a tag. If the same text occurs again before an end tag, it is a placeholder.
     private mutating func endOfContent(of tag: SecretTag, from start: Int) -> Int {
         let name = Array(text[tag.name])
         if missingEndTags < Self.maximumMissingEndTags {

@@ -395,8 +395,8 @@ extension SecretScanner {
 // MARK: - Payment cards
 
 extension SecretScanner {
-    /// At a digit: scans the number of a payment card, as one word or in groups. Ignores a longer number and a
-    /// number with a fraction, and an id unless it is a string of 16 digits.
+    /// At a digit: scans the number of a payment card, as one word or in groups. Ignores longer numbers and numbers
+    /// with a fraction. Ignores ids, except those in strings of 16 digits.
     private mutating func card() {
         let start = position
         var digits: [UInt8] = []

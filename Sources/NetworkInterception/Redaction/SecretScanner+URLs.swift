@@ -53,8 +53,8 @@ extension SecretScanner {
         return true
     }
 
-    /// The length from which a random segment after this slash is a secret, or `nil` if no length makes it a secret.
-    /// Between the slash and the segment that names a secret, up to two segments may identify a customer:
+    /// The length from which a random segment after this slash is a secret, or `nil` if a segment of any length is
+    /// harmless. Between the slash and the segment that names a secret, up to two segments may identify a customer:
     /// `/reset/MQ/…`, `/verify/17/…`.
     private func leastLength(before slash: Int) -> Int? {
         var end = slash

@@ -459,7 +459,7 @@ extension SecretScanner {
     }
 
     /// Whether the value is certainly not a secret: a short number, a type, a word for an absent value, or a sentence.
-    /// No sentence follows an equals sign.
+    /// A value after an equals sign is never taken for a sentence.
     private func isHarmless(_ value: Range<Int>, _ meaning: SecretMeaning, after sign: UInt8? = nil) -> Bool {
         if value.isEmpty { return true }
         if !meaning.contains(.number), value.count <= 3, text[value].allSatisfy(\.isDigit) { return true }

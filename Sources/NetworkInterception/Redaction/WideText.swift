@@ -9,7 +9,7 @@ struct WideText {
         var mark = 0
     }
 
-    /// The text in UTF-8 without the mark. Invalid characters are U+FFFD.
+    /// The text in UTF-8 without the byte order mark. Invalid characters are U+FFFD.
     private(set) var narrow: [UInt8] = []
 
     private let form: Form
