@@ -172,7 +172,7 @@ struct EscapedText {
         return (decoded, end + 1)
     }
 
-    /// Decodes the first byte or percent-encoded byte, and returns its length.
+    /// Decodes a percent-encoded byte, `+` as a space, or another byte at the start of `text`. Also returns its length.
     static func percentEscape(in text: Slice<UnsafeBufferPointer<UInt8>>) -> (decoded: UInt8, length: Int) {
         let position = text.startIndex
         if text[position] == UInt8(ascii: "%"), text.count > 2, let high = text[position + 1].hexValue,

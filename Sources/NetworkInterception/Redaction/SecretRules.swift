@@ -19,7 +19,7 @@ final class SecretRules: Sendable {
     private let pointers: PointerTree?
     let shapes = SecretShapes.standard
 
-    /// - Parameter hasStandardWords: Whether names that consist of the words of `SecretWords.standard` are secret.
+    /// - Parameter hasStandardWords: Whether a name that matches `SecretWords.standard` is the name of a secret.
     init(members: Set<String>, queryItems: Set<String>, pointers: [String], hasStandardWords: Bool) {
         self.members = SecretNames(members)
         self.queryItems = SecretNames(queryItems)
@@ -27,7 +27,7 @@ final class SecretRules: Sendable {
         self.pointers = pointers.isEmpty ? nil : PointerTree(pointers)
     }
 
-    /// Whether every value of this header is a secret, except `true` and `false`.
+    /// Whether the name of this header makes its value a secret. The values `true` and `false` are never secrets.
     func hides(_ field: HTTPHeaders.Field) -> Bool {
         guard hasStandardWords else { return false }
         var name = field.name

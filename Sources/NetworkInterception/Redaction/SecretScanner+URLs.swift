@@ -43,7 +43,8 @@ extension SecretScanner {
         hide(slash + 1..<end, Self.markInQuery)
     }
 
-    /// Hides user information, as in `//anna:secret@host` without a scheme. Returns whether it begins here.
+    /// Hides user information, as in `//anna:secret@host` without a scheme. Returns whether user information begins
+    /// here.
     private mutating func userInfo(from start: Int) -> Bool {
         let end = end(from: start) { Self.afterAuthority.contains($0) }
         guard let atSign = text[start..<end].lastIndex(of: UInt8(ascii: "@")),

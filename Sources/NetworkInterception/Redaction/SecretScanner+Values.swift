@@ -78,7 +78,7 @@ extension SecretScanner {
     /// At an equals sign: scans a variable declaration, such as `let password: String = "…"` of GraphQL, Rust, Swift,
     /// TypeScript and Python, or `var password string = "…"` of Go.
     private mutating func declaration(at place: Int) {
-        guard text[place] == UInt8(ascii: "="), newestTag == nil,
+        guard text[place] == UInt8(ascii: "="), currentTag == nil,
             quote(startingAt: valueStart(end(from: place + 1) { !$0.isBlank })) != nil
         else { return }
         let limit = max(0, place - Self.longestType)
@@ -106,7 +106,7 @@ extension SecretScanner {
             let value = afterSpace(from: start, escapes: 1)
             if quote(startingAt: value) != nil { start = value }
         }
-        if sign == UInt8(ascii: "="), newestTag != nil, name.quote == nil {
+        if sign == UInt8(ascii: "="), currentTag != nil, name.quote == nil {
             let value = end(from: start) { $0 > 0x20 }
             if "\"'".utf8.contains(byte(value)) { start = value }
         }
@@ -485,7 +485,7 @@ extension SecretScanner {
 
     private func isEnclosed(_ name: SecretName) -> Bool { enclosing(name) != nil }
 
-    /// Whether only white space and list marks precede the name in its line.
+    /// Whether only white space, list marks and `export` precede the name in its line.
     func beginsLine(_ name: SecretName) -> Bool {
         beginsLine(at: name.quote == nil ? name.range.lowerBound : name.range.lowerBound - 1)
     }
