@@ -90,9 +90,9 @@ extension SignedDataError.Code {
     public static var wrongAppID: Self { Self(rawValue: "wrongAppID") }
     /// The receipt is for another version of the app than the caller expects. The server never answers with this code.
     public static var wrongAppVersion: Self { Self(rawValue: "wrongAppVersion") }
-    /// The data was signed in another environment than the expected one, or parts of a notification disagree.
+    /// The data is of another environment than the only accepted one, or the parts of a notification disagree.
     public static var wrongEnvironment: Self { Self(rawValue: "wrongEnvironment") }
-    /// The environment of the data is not accepted.
+    /// The environment of the data is not among the accepted ones.
     public static var environmentNotAccepted: Self { Self(rawValue: "environmentNotAccepted") }
     /// The purchase is bound to another customer than the one who presents it.
     public static var boundToAnotherCustomer: Self { Self(rawValue: "boundToAnotherCustomer") }

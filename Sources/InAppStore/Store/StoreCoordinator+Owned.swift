@@ -17,7 +17,7 @@ extension StoreCoordinator {
             // The server has decided about all of them.
         } catch let error as PaymentError where error.code == .storeFailed {
             let sentence =
-                "The customer's owned transactions could not be read. The next launch repeats this. \(error.sentence)"
+                "The customer's owned transactions could not be read. The next launch reads them again. \(error.sentence)"
             return report(
                 StoreEvent(kind: .nonCriticalError, code: .restorePurchasesFailed, sentence: sentence))
         } catch {

@@ -8,8 +8,7 @@ extension Feature {
 }
 
 extension PaidFeature {
-    /// A customer redeems a code once. The code therefore identifies the purchase, and two reports of one code are
-    /// merged.
+    /// A customer redeems a code once, so it identifies the purchase: two reports of it are merged.
     init(_ redemption: Redemption) {
         self.init(
             name: redemption.feature, productIdentifier: PromoCode(redemption.code).productIdentifier,
