@@ -74,7 +74,8 @@ extension PurchaseError.Code {
     public static let invalidContentFetcherParameters = Self(rawValue: "invalidContentFetcherParameters")
     /// The store has no fetcher for the `type` of a product's `contentFetcherParameters`.
     public static let contentFetcherNotRegistered = Self(rawValue: "contentFetcherNotRegistered")
-    /// The content could not be fetched from its source. A later attempt continues the download if it can.
+    /// The content could not be fetched from its source. A later attempt continues the download if the server permits
+    /// it.
     public static let contentFetchFailed = Self(rawValue: "contentFetchFailed")
     /// The fetched content differs from the product list: in its size, its SHA-256 or its checksum.
     public static let contentMismatch = Self(rawValue: "contentMismatch")

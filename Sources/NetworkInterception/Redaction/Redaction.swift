@@ -9,7 +9,7 @@ import HTTPCore
 /// are secrets under any name:
 ///
 /// - Signed texts (JWS and other base64 of a JSON object).
-/// - Base64 of DER, PKCS #7 bodies such as an app receipt, and private keys in PEM.
+/// - Base64 of DER, bodies in PKCS #7 such as an app receipt, and private keys in PEM.
 /// - Tokens and password digests with a known prefix, and credentials after a scheme such as `Bearer` or `Basic`.
 /// - Numbers of payment cards, and passwords in SQL statements, in netrc and after curl's option `-u`.
 /// - The user information of a URL.

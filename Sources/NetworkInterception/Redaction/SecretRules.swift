@@ -149,8 +149,8 @@ extension SecretRules {
         name.count <= 6 && !Self.pathMemberWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether the value of this name is a secret after a member that names a secret: `"name": "password", "value":
-    /// "…"`.
+    /// Whether the value of this name is a secret if a member before it names a secret, as in
+    /// `"name": "password", "value": "…"`.
     func isValueBesideName(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 15 && !Self.valueBesideNameWords.meaning(of: text, name).isEmpty
     }

@@ -47,8 +47,8 @@ final class ReceiptSignerChain: Sendable {
         key = try ReceiptKey(of: chain.leaf)
     }
 
-    /// Returns the anchors that can match the last certificate: certificates with the same bytes, and keys. Returns all
-    /// anchors if the number of certificates is wrong, which `CertificateChain` reports.
+    /// Returns the anchors that can match the last certificate: those with its fingerprint or its bytes, and keys.
+    /// Returns all anchors if the number of certificates is wrong, which `CertificateChain` reports.
     private static func anchors(
         for certificates: [[UInt8]], among anchors: [TrustAnchor], acceptsLocal: Bool
     ) throws(SignedDataError) -> [TrustAnchor] {
