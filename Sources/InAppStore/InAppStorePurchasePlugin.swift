@@ -8,8 +8,8 @@ import StoreModel
 /// others to the next plugin.
 ///
 /// If `StoreConfiguration.promotedPurchases` postpones a promoted purchase, the client offers it to the app among its
-/// `promotedPurchases`. The same purchase is in `Store.postponedPurchases`: only the first call that continues it buys
-/// it, and later ones fail with `invalidProductForPurchasing`.
+/// `promotedPurchases`. The same purchase is in `Store.postponedPurchases`: only the first call that continues the
+/// purchase buys the product, and later calls fail with `invalidProductForPurchasing`.
 public final class InAppStorePurchasePlugin: PurchasePlugin {
     public let name: String
     public let appRequests: AppRequests?
@@ -42,8 +42,8 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     deinit { promotions.cancel() }
 
     /// Logs in a user. Succeeds even if the server is unreachable, or its answer cannot be verified. The store then
-    /// uses its stored answer, and repeats the request by itself. Without a stored answer, the next read throws the
-    /// error.
+    /// uses its stored answer, and repeats the request by itself. Without a stored answer, the next read requests the
+    /// answer again, and throws if that fails.
     ///
     /// - Parameter appUserId: The id of the user.
     /// - Throws: `PurchaseError`: `validationError` for an invalid id, or the error of the store.

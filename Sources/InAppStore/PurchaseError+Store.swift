@@ -70,11 +70,12 @@ extension PurchaseError.Code {
     public static let insufficientCredit = Self(rawValue: "insufficientCredit")
     /// The customer has not bought or acquired the product, so its content is not fetched.
     public static let contentNotAcquired = Self(rawValue: "contentNotAcquired")
-    /// The product's `contentFetcherParameters` lack a value that its fetcher needs.
+    /// A value in the product's `contentFetcherParameters` is missing or invalid.
     public static let invalidContentFetcherParameters = Self(rawValue: "invalidContentFetcherParameters")
     /// The store has no fetcher for the `type` of a product's `contentFetcherParameters`.
     public static let contentFetcherNotRegistered = Self(rawValue: "contentFetcherNotRegistered")
-    /// The content could not be fetched from its source. A later attempt continues the download.
+    /// The content could not be fetched from its source. A later attempt continues the download if the server permits
+    /// it.
     public static let contentFetchFailed = Self(rawValue: "contentFetchFailed")
     /// The fetched content differs from the product list: in its size, its SHA-256 or its checksum.
     public static let contentMismatch = Self(rawValue: "contentMismatch")

@@ -50,11 +50,13 @@ struct Excerpt: CustomStringConvertible {
 }
 
 extension SignedDataError.Code {
-    /// The data does not have the expected form: segments, base64 or header.
+    /// The data does not have the expected form, for example the segments of a JWS, base64 or the container of a
+    /// receipt.
     public static var malformed: Self { Self(rawValue: "malformed") }
-    /// The data is longer than the configuration allows.
+    /// The data is longer than a limit.
     public static var tooLarge: Self { Self(rawValue: "tooLarge") }
-    /// The algorithm is not ES256, or ES256 cannot use the key.
+    /// The algorithm of the signature, or the kind of its key, is not accepted. A JWS requires ES256 with a key for
+    /// P-256.
     public static var unsupportedAlgorithm: Self { Self(rawValue: "unsupportedAlgorithm") }
     /// The header has no `x5c`.
     public static var missingCertificateChain: Self { Self(rawValue: "missingCertificateChain") }
@@ -65,7 +67,8 @@ extension SignedDataError.Code {
     public static var certificateMalformed: Self { Self(rawValue: "certificateMalformed") }
     /// The last certificate is not a trusted root, or not one for this environment.
     public static var untrustedRoot: Self { Self(rawValue: "untrustedRoot") }
-    /// The certificates did not sign each other. Also if revocation is checked and a certificate has no OCSP responder.
+    /// The certificates are not a valid chain, for example because one did not sign the next. Also if revocation is
+    /// checked and a certificate has no OCSP responder.
     public static var chainInvalid: Self { Self(rawValue: "chainInvalid") }
     /// A certificate is not valid yet, or no longer valid, at the instant of verification.
     public static var certificateExpired: Self { Self(rawValue: "certificateExpired") }
@@ -87,9 +90,9 @@ extension SignedDataError.Code {
     public static var wrongAppID: Self { Self(rawValue: "wrongAppID") }
     /// The receipt is for another version of the app than the caller expects. The server never answers with this code.
     public static var wrongAppVersion: Self { Self(rawValue: "wrongAppVersion") }
-    /// The data was signed in another environment than the expected one, or parts of a notification disagree.
+    /// The data is of another environment than the only accepted one, or the parts of a notification disagree.
     public static var wrongEnvironment: Self { Self(rawValue: "wrongEnvironment") }
-    /// The environment of the data is not accepted.
+    /// The environment of the data is not among the accepted ones.
     public static var environmentNotAccepted: Self { Self(rawValue: "environmentNotAccepted") }
     /// The purchase is bound to another customer than the one who presents it.
     public static var boundToAnotherCustomer: Self { Self(rawValue: "boundToAnotherCustomer") }

@@ -4,8 +4,9 @@ import StoreModel
 
 /// An archive on the disk, opened once, so that a later file at its path is not read.
 ///
-/// It is opened without blocking, because the opening of a pipe would wait for a writer. It reads at positions, so it
-/// has no mutable state. The descriptor is closed in `deinit`, which also runs when `init` throws after the opening.
+/// The file is opened without blocking, because opening a pipe would wait for a writer. Each read names its position,
+/// so there is no mutable state. The descriptor is closed in `deinit`, which also runs when `init` throws after the
+/// opening.
 package final class ArchiveFile: Sendable {
     package let size: Int
     private let path: String

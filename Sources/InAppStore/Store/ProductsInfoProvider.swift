@@ -16,7 +16,7 @@ extension ProductsInfoProvider {
 
     /// The products that the app must give access to.
     public var allowedProducts: Set<String> { snapshot.allowedProducts }
-    /// The products that the customer bought and still owns.
+    /// The products that the customer bought and still owns, without consumables and auto-renewable subscriptions.
     public var purchasedProducts: Set<String> { snapshot.purchasedProducts }
     /// The products that the customer acquired on this device through a subscription.
     public var acquiredViaSubscriptionProducts: Set<String> { snapshot.acquiredViaSubscriptionProducts }
@@ -28,7 +28,7 @@ extension ProductsInfoProvider {
     public var subscriptionInfo: SubscriptionInfo? { snapshot.subscriptionInfo }
     /// The status of the last validation.
     public var receiptValidationStatus: ReceiptValidationStatus? { snapshot.receiptValidationStatus }
-    /// The status of the last validation of each app that shares its subscriptions.
+    /// The status of the last validation of each app that shares its subscriptions, including this one.
     public var multiAppReceiptValidationStatus: [BundleID: ReceiptValidationStatus] {
         snapshot.multiAppReceiptValidationStatus
     }

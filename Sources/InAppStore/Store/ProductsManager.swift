@@ -27,8 +27,8 @@ public protocol ProductsManager: Sendable {
     func purchaseConsumableProduct(_ productIdentifier: String, quantity: Int) async throws
     /// Restores the customer's purchases at the store, then fetches the customer's access from the server.
     ///
-    /// If the restore fails, an event reports it, and the access is fetched anyway. If it is cancelled, the call throws
-    /// without a request to the server.
+    /// If the restore fails, an event reports the error, and the access is fetched anyway. If the restore is cancelled,
+    /// the call throws without a request to the server.
     ///
     /// - Throws: `PurchaseError`: `operationCancelled`, and the errors of ``validateReceipt()``.
     func refreshReceipt() async throws
@@ -66,14 +66,14 @@ public protocol ProductsManager: Sendable {
     /// - Throws: `PurchaseError`: `invalidProductIdentifier` for an unlisted product, and the errors of the content
     ///   manager.
     func deleteProductContent(_ productIdentifier: String) async throws
-    /// Returns the store's descriptions of the products in the list, except discounts, variants, and products that the
-    /// store does not sell.
+    /// Returns the store's descriptions of the products in the list, except discounts, variants, products for
+    /// subscribers only, and products that the store does not sell.
     ///
     /// - Returns: The products, sorted by id.
     /// - Throws: `PurchaseError`: `productsMetadataFetchingFailed` if the request fails. The next call repeats it.
     func productList() async throws -> [StoreProduct]
-    /// Returns the store's descriptions of products in the list, by id. Products that the store does not sell are left
-    /// out.
+    /// Returns the store's descriptions of products in the list, by id. Products for subscribers only, and products
+    /// that the store does not sell, are left out.
     ///
     /// - Parameter productIdentifiers: The ids of the products.
     /// - Returns: The descriptions by id.

@@ -31,8 +31,8 @@ extension Store {
     /// `invalidateAnswer()`. If the server is unreachable, returns its last answer.
     ///
     /// - Returns: The answer.
-    /// - Throws: `PurchaseError`: `receiptValidationFailed` if the server is unreachable and has never answered,
-    ///   `operationCancelled`.
+    /// - Throws: `PurchaseError` if there is no earlier answer: `receiptValidationFailed` if the server is unreachable,
+    ///   `operationCancelled` if the caller was cancelled.
     public func currentAnswer() async throws -> StoreAnswer? {
         if isAnswerInvalid.withLock({ $0 }) || coordinator.state.isStale(at: coordinator.now) {
             do {

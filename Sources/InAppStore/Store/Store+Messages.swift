@@ -4,8 +4,8 @@ import StoreModel
 /// Messages of the App Store, and offer codes.
 extension Store {
     /// The open messages of the App Store to the customer, such as a price increase. Each change sends all open
-    /// messages. The stream ends at once if the App Store shows them itself. On iOS, the app shows them after
-    /// `StoreKitConnection.Configuration.present(in:)`.
+    /// messages. The stream ends at once if the App Store shows them itself. On iOS, the app shows them if it has
+    /// called `StoreKitConnection.Configuration.present(in:)`.
     public var messages: AsyncStream<[StoreMessage]> { queue.messages }
 
     /// Answers a message of the App Store: shows it, or passes on the customer's answer.

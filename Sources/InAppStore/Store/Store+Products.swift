@@ -62,7 +62,7 @@ extension Store {
             coordinator.report(
                 StoreEvent(
                     kind: .nonCriticalError, code: .productsMetadataFetchingFailed,
-                    sentence: "Prices could not be fetched. The next request for products repeats this. \(error)"
+                    sentence: "Prices could not be fetched. The next request for products fetches them again. \(error)"
                 ))
         }
     }

@@ -4,7 +4,7 @@ import StoreModel
 /// Presents the purchases that the customer owns at the App Store to the server, without a prompt to the customer.
 extension StoreCoordinator {
     /// Presents the customer's purchases once for each customer, so that a new installation finds earlier purchases. If
-    /// the store or the server is unreachable, the next launch repeats it.
+    /// the store or the server is unreachable, the next launch or login tries again.
     func presentOwned(through queue: PaymentQueue) async {
         let customer = owner.customer
         let wasPresented: Bool? = records.value(StoreRecords.Key.owned, of: customer, reportingTo: events)
@@ -17,7 +17,7 @@ extension StoreCoordinator {
             // The server has decided about all of them.
         } catch let error as PaymentError where error.code == .storeFailed {
             let sentence =
-                "The customer's owned transactions could not be read. The next launch repeats this. \(error.sentence)"
+                "The customer's owned transactions could not be read. The next launch reads them again. \(error.sentence)"
             return report(
                 StoreEvent(kind: .nonCriticalError, code: .restorePurchasesFailed, sentence: sentence))
         } catch {

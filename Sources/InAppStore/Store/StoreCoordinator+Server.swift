@@ -40,7 +40,7 @@ extension StoreCoordinator {
     }
 
     /// Runs one request after the earlier ones have ended. Its answer about a customer is stored, unless the customer
-    /// has logged out meanwhile.
+    /// has changed meanwhile.
     func runSerially<Answer: Sendable>(
         _ request: @escaping @Sendable (CustomerID) async throws -> Answer,
         record: @escaping @Sendable (Answer) -> CustomerAnswer?

@@ -47,7 +47,7 @@ final class StoreLock: Sendable {
         guard let lock else {
             throw PurchaseError(
                 .alreadyInUse,
-                "Another store uses this storage, possibly in another process. Share it, or close the other store.")
+                "Another store uses this storage, possibly in another process. Share that store, or close it.")
         }
         return lock
     }

@@ -24,7 +24,7 @@ extension StoreState {
         return min(timeouts.sandboxValidation, timeouts.validation)
     }
 
-    /// Returns whether the answer is no longer valid at `now`, and should be requested again.
+    /// Returns whether the answer is missing or no longer valid at `now`, and should be requested.
     func isStale(at now: Date) -> Bool { answer?.customer.validUntil.map { now >= $0 } ?? (answer == nil) }
 
     /// Stores an answer, which applies from now on.

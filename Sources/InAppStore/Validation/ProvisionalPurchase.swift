@@ -10,11 +10,11 @@ struct ProvisionalPurchase: Sendable, Equatable, Codable {
     var kind: ProductType
     var purchasedAt: Date
     var expiresAt: Date?
-    /// When this device first verified it.
+    /// When this device first verified the purchase.
     var since: Date
 
-    /// Creates the purchase that a signed transaction gives `customer`. Returns `nil` if it differs from `transaction`,
-    /// belongs to another customer, is for a consumable, is revoked or upgraded, or lacks a date.
+    /// Creates the purchase that a signed transaction gives `customer`. Returns `nil` if `verified` differs from
+    /// `transaction`, belongs to another customer, is for a consumable, is revoked or upgraded, or lacks a date.
     init?(
         _ verified: VerifiedTransaction, of transaction: StoreTransaction, for customer: CustomerID, at now: Date
     ) {

@@ -2,7 +2,7 @@ import StoreModel
 
 /// Provisional access by the local verifier, while the server is unreachable.
 extension StoreCoordinator {
-    /// Verifies transactions locally that could not be presented to the server. Does not acknowledge them.
+    /// Verifies on this device the transactions that could not be presented to the server. Does not acknowledge them.
     func verifyLocally(_ transactions: [StoreTransaction]) async {
         guard let localVerifier else { return }
         let customer = owner.customer

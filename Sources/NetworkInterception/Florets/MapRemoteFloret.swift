@@ -91,8 +91,8 @@ extension MapRemoteFloret {
         public var host: String?
         /// The port. In a source, the default port of the scheme also matches a URL without a port.
         public var port: Int?
-        /// The path. In a source, `*` matches any characters within a segment and `**` matches any characters. A
-        /// destination inserts the matched parts as `$1`, `$2`, … `/` equals the empty path.
+        /// The path. In a source, `*` matches any characters within a segment and `**` matches any characters. In a
+        /// destination, `$1` to `$9` insert the matched parts. The path `/` equals the empty path.
         public var path: String?
         /// The query, with or without its `?`. An empty string means no query.
         public var query: String?

@@ -16,8 +16,8 @@ extension HARDocument {
         public init() {}
     }
 
-    /// Creates a document from records, sorted by their start. Records with the same start keep the order of the list,
-    /// which may be newest or oldest first.
+    /// Creates a document from records, sorted by their start. Of records with the same start, the older one comes
+    /// first, whether the list is newest or oldest first.
     ///
     /// The request of an entry is the designated request. Members with an underscore extend HAR:
     ///

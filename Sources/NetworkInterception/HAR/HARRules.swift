@@ -16,7 +16,7 @@ enum HARRules {
             /// Browsers leave it out or write `null`, which is a warning.
             case expected
             case optional
-            /// Not used by Souk. Browsers differ in how they write it, so a violation is a warning.
+            /// Souk does not use the member, and browsers differ in how they write it, so a violation is a warning.
             case incidental
         }
 

@@ -28,8 +28,8 @@ extension InspectorAccess {
     private static let cookie = "souk_inspector"
     private static let localGate = LocalRequestGate()
 
-    /// The response to a request that is refused, or the redirect that stores a token in a cookie; `nil` if it is
-    /// permitted.
+    /// The response to a request that is refused, or the redirect that stores a token in a cookie; `nil` if the request
+    /// is permitted.
     func refusal(of request: HTTPRequest, at path: String) -> HTTPResponse? {
         switch kind {
         case .loopback:

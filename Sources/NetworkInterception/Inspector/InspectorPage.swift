@@ -30,8 +30,7 @@ public final class InspectorPage: HTTPHandler {
         public var transport: (any HTTPTransport)?
         /// The time without events after which an open page receives a keep-alive message.
         public var keepAliveInterval: Duration = .seconds(15)
-        /// The least number of missed events that a page can receive when it reconnects. The greatest number is twice
-        /// that.
+        /// The least number of newest events that are kept for a page that reconnects. At most twice as many are kept.
         package var eventLimit = 4096
 
         /// Creates the standard settings.

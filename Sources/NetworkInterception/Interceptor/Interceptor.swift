@@ -9,7 +9,7 @@ import Primitives
 ///
 /// Before `run()` and after `pause()`, requests pass unchanged and unrecorded. Several interceptors can wrap one
 /// transport, each with its own florets and records. The outermost runs first and sees the app's own request. Recording
-/// changes nothing: bytes that no floret changes are sent and received as they are, and only florets delay them.
+/// changes no bytes. Only florets, and a storage that makes `store` wait, delay the traffic.
 public final class Interceptor: Sendable {
     /// The florets in the order in which they run.
     public let florets: [any Floret]
@@ -48,7 +48,7 @@ public final class Interceptor: Sendable {
     /// Handles requests that begin from now on.
     public func run() { isOn.withLock { $0 = true } }
 
-    /// Stops the handling of requests that begin from now on. Active exchanges are handled until they end.
+    /// Passes requests that begin from now on unchanged and unrecorded. Active exchanges are handled until they end.
     public func pause() { isOn.withLock { $0 = false } }
 
     /// Whether requests are handled.

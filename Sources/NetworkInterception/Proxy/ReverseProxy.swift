@@ -5,10 +5,11 @@ import HTTPCore
 ///     let proxy = try ReverseProxy(upstream: "http://127.0.0.1:8080", over: interceptor.transport(wrapping: CurlTransport()))
 ///     let listener = HTTPListener(handler: proxy)
 ///
-/// Messages pass unchanged, except for hop-by-hop fields (RFC 9110 section 7.6.1), `Host`, which names the server, and
-/// a `Location` that points to the server, which is rewritten to the proxy's address over plain http. Contrary to
-/// section 7.6.3, the proxy adds no `Via`, so that it does not change the recorded traffic. Responses are streamed. If
-/// the server sends no response or only a part of it, the proxy closes the client's connection at the same point.
+/// Messages pass unchanged, with three exceptions. Hop-by-hop fields (RFC 9110 section 7.6.1) and `Expect` are removed.
+/// `Host` names the server unless `preservesHost` is set. A `Location` that points to the server is rewritten to the
+/// proxy's address over plain http. Contrary to section 7.6.3, the proxy adds no `Via`, so that it does not change the
+/// recorded traffic. Responses are streamed. If the server sends no response or only a part of it, the proxy closes the
+/// client's connection at the same point.
 ///
 /// The proxy uses HTTP/1.1 on both sides. It refuses the handshake of a WebSocket with 501. It removes any other
 /// `Upgrade`, including that to HTTP/2, as RFC 9110 section 7.8 permits, so that the exchange continues with HTTP/1.1.
@@ -97,8 +98,8 @@ public struct ReverseProxy: HTTPHandler {
         return response
     }
 
-    /// Returns the rewritten location, or `nil` if it stays unchanged. A relative path stays, because the client
-    /// resolves it against the URL of its request.
+    /// Returns the rewritten location, or `nil` if it stays unchanged. A path below `prefix` loses the prefix, and any
+    /// other path becomes a URL of the server.
     private func rewrittenLocation(_ location: String, _ host: String) -> String? {
         let isAbsolute = location.lowercased().hasPrefix(origin.lowercased())
         guard isAbsolute || (!prefix.isEmpty && location.hasPrefix("/") && !location.hasPrefix("//")) else {

@@ -227,9 +227,9 @@ extension Record {
 
         /// The ends of a transfer.
         public enum End: String, Sendable, Hashable, CaseIterable {
-            /// All of it was read.
+            /// The whole body was read.
             case complete
-            /// It is still being read.
+            /// The body is still being read.
             case underway
             /// The sender failed.
             case failed

@@ -11,9 +11,9 @@ import SQLStorage
 ///     …
 ///     await storage.close()
 ///
-/// Requests do not wait for the disk: records are written in order and in batches, and stay in memory until then. A
-/// crash loses only the records that are not written yet, and does not damage the file. `store` waits when records
-/// arrive faster than they can be written. Reads return everything that was stored before.
+/// Records are written in order and in batches, and stay in memory until then. Requests therefore do not wait for the
+/// disk, unless records arrive faster than they can be written. A crash loses only the records that are not written
+/// yet, and does not damage the file. Reads return everything that was stored before.
 ///
 /// Records that cannot be written or read are reported to `onFailure` and skipped. The traffic continues.
 public final class SQLiteRecordStorage: RecordStorage {

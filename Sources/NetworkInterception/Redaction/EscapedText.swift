@@ -1,6 +1,6 @@
 import Foundation
 
-/// A text with its escape sequences decoded, and the position of each byte in the original.
+/// A text with its escape sequences decoded, and the position in the original of each decoded byte.
 struct EscapedText {
     /// The length of the longest character reference that is decoded.
     private static let longestReference = 10
@@ -10,7 +10,7 @@ struct EscapedText {
     private static let quote = Array("&quot;".utf8)
 
     private(set) var bytes: [UInt8] = []
-    /// The position of each byte in the original, and the end of the original.
+    /// The position in the original of each decoded byte, and the end of the original.
     private var positions: [Int] = []
 
     /// Decodes the percent-encoding of a range.
@@ -172,7 +172,7 @@ struct EscapedText {
         return (decoded, end + 1)
     }
 
-    /// Decodes the first byte or percent-encoded byte, and returns its length.
+    /// Decodes a percent-encoded byte, `+` as a space, or another byte at the start of `text`. Also returns its length.
     static func percentEscape(in text: Slice<UnsafeBufferPointer<UInt8>>) -> (decoded: UInt8, length: Int) {
         let position = text.startIndex
         if text[position] == UInt8(ascii: "%"), text.count > 2, let high = text[position + 1].hexValue,

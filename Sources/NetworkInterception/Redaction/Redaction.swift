@@ -9,9 +9,9 @@ import HTTPCore
 /// are secrets under any name:
 ///
 /// - Signed texts (JWS and other base64 of a JSON object).
-/// - Base64 of DER, such as an app receipt, and private keys in PEM.
-/// - Tokens with a known prefix, and credentials after `Bearer` or `Basic`.
-/// - Numbers of payment cards.
+/// - Base64 of DER, bodies in PKCS #7 such as an app receipt, and private keys in PEM.
+/// - Tokens and password digests with a known prefix, and credentials after a scheme such as `Bearer` or `Basic`.
+/// - Numbers of payment cards, and passwords in SQL statements, in netrc and after curl's option `-u`.
 /// - The user information of a URL.
 ///
 /// Bodies are scanned as text, so that secrets are also removed from cut or malformed JSON. All other bytes are
@@ -21,8 +21,8 @@ public struct Redaction: Sendable {
     public let headers: SensitiveHeaders
     /// The query items and form fields whose values are secrets, by their full names.
     public let queryItems: Set<String>
-    /// The members at any depth whose values are secrets, by their full names. They apply to query items, form fields
-    /// and parts of multipart bodies too.
+    /// The members at any depth whose values are secrets, by their full names. These names apply to query items, form
+    /// fields and parts of multipart bodies too.
     public let members: Set<String>
     /// The locations of secrets in JSON bodies, as RFC 6901 pointers.
     public let pointers: [String]

@@ -19,7 +19,7 @@ final class SecretRules: Sendable {
     private let pointers: PointerTree?
     let shapes = SecretShapes.standard
 
-    /// - Parameter hasStandardWords: Whether names that consist of the words of `SecretWords.standard` are secret.
+    /// - Parameter hasStandardWords: Whether a name that matches `SecretWords.standard` is the name of a secret.
     init(members: Set<String>, queryItems: Set<String>, pointers: [String], hasStandardWords: Bool) {
         self.members = SecretNames(members)
         self.queryItems = SecretNames(queryItems)
@@ -27,7 +27,7 @@ final class SecretRules: Sendable {
         self.pointers = pointers.isEmpty ? nil : PointerTree(pointers)
     }
 
-    /// Whether every value of this header is a secret, except `true` and `false`.
+    /// Whether the name of this header makes its value a secret. The values `true` and `false` are never secrets.
     func hides(_ field: HTTPHeaders.Field) -> Bool {
         guard hasStandardWords else { return false }
         var name = field.name
@@ -43,9 +43,8 @@ final class SecretRules: Sendable {
         return text.withUTF8 { scanned($0, kind) }.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns the body without its secrets, or `nil` if it has none. `type` is its media type. Pointers are
-    /// applied to the whole body, because JSON has one encoding. The other rules are also applied to parts in UTF-16 or
-    /// UTF-32.
+    /// Returns the body without its secrets, or `nil` if it has none. `type` is its media type. JSON pointers apply to
+    /// the body as a whole, in one encoding. The other rules also apply to parts of the body in UTF-16 or UTF-32.
     func redactedIfChanged(_ body: [UInt8], _ kind: BodyKind, type: @autoclosure () -> String? = nil) -> [UInt8]? {
         if body.beginsSignedDER { return Array(SensitiveHeaders.replacement.utf8) }
         var body = body
@@ -73,8 +72,8 @@ final class SecretRules: Sendable {
         return changed ?? (isChangedByPointers ? body : nil)
     }
 
-    /// The secrets of bytes in UTF-16 or UTF-32. A part of a body may have such an encoding, so the bytes are scanned
-    /// without conversion too.
+    /// The secrets of bytes in UTF-16 or UTF-32. The caller also scans the bytes without conversion, because perhaps
+    /// only a part of them has such an encoding.
     private func found(
         inWide bytes: [UInt8], _ kind: BodyKind, type: @autoclosure () -> String?
     ) -> [(range: Range<Int>, replacement: [UInt8])] {
@@ -128,7 +127,8 @@ extension SecretRules {
         return hasStandardWords ? Self.standardWords.meaning(of: text, name).union(named) : named
     }
 
-    /// The length from which a random path segment after this one is a secret; `nil` if no length makes it a secret.
+    /// The length from which a random path segment after `segment` is a secret; `nil` if a segment of any length is
+    /// harmless.
     func leastLength(after segment: Range<Int>, of text: UnsafeBufferPointer<UInt8>) -> Int? {
         if meaning(of: text, segment).contains(.member) { return 12 }
         return hasStandardWords && !Self.confirmationWords.meaning(of: text, segment).isEmpty ? 20 : nil
@@ -149,7 +149,8 @@ extension SecretRules {
         name.count <= 6 && !Self.pathMemberWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether a member before this one may contain the name of its value: `"name": "password", "value": "…"`.
+    /// Whether the value of this name is a secret if a member before it names a secret, as in
+    /// `"name": "password", "value": "…"`.
     func isValueBesideName(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 15 && !Self.valueBesideNameWords.meaning(of: text, name).isEmpty
     }
@@ -169,7 +170,8 @@ extension SecretRules {
         !Self.identifierWords.meaning(of: text, name).isEmpty
     }
 
-    /// Whether this name in YAML only gives the location or the name of a secret.
+    /// Whether the value of this name in YAML describes a secret, such as its location or its name, but is not the
+    /// secret.
     func isReference(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         name.count <= 11 && !Self.referenceWords.meaning(of: text, name).isEmpty
     }
@@ -180,7 +182,8 @@ extension SecretRules {
         mayContainSecretName(text, Self.lastWord(of: text, name))
     }
 
-    /// Whether an attribute of this element, or the element before it, may contain the name of this element's text.
+    /// Whether the text of an element with this name is a secret if its attribute or the element before it names a
+    /// secret.
     func isValueElement(_ text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> Bool {
         let word = Self.lastWord(of: text, name)
         return word.count <= 14 && !Self.valueElementWords.meaning(of: text, word).isEmpty

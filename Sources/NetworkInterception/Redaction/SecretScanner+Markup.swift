@@ -27,13 +27,13 @@ extension SecretScanner {
         position += 1
         guard byte(open + 1).isASCIILetter || byte(open + 1) == UInt8(ascii: "_") else {
             if byte(open + 1) == UInt8(ascii: "/") { endTag() }
-            return newestTag = nil
+            return currentTag = nil
         }
         let limit = min(text.count, open + Self.longestName)
         var end = open + 1
         while end < limit, !Self.afterTagName.contains(text[end]) { end += 1 }
         let name = open + 1..<end
-        newestTag = name
+        currentTag = name
         if let secretTag, secretTag.close < open { self.secretTag = nil }
         if let secretTag, secretTag.name.isEmpty, secretTag.close == open {
             guard rules.isValueElement(text, name) else { return self.secretTag = nil }
@@ -75,7 +75,8 @@ extension SecretScanner {
         if element.level == 0 { secretElement = nil } else { secretElement?.level -= 1 }
     }
 
-    /// The position of the `>` of a start tag with this name, or `nil` if the element has no content.
+    /// The position of the `>` of a start tag with this name. `nil` if the element has no content, or the `>` is not
+    /// found nearby.
     private func closingBracket(of name: Range<Int>) -> Int? {
         let limit = min(text.count, name.upperBound + 2048)
         var place = name.upperBound
@@ -124,7 +125,7 @@ extension SecretScanner {
     mutating func endOfTag() {
         let close = position
         position += 1
-        newestTag = nil
+        currentTag = nil
         guard let tag = secretTag, tag.close == close else { return }
         secretTag = nil
         let start = end(from: close + 1) { $0 > 0x20 }
@@ -145,7 +146,7 @@ extension SecretScanner {
     }
 
     /// The end of an element's content, or `start` if this is not an element. In decoded text, a placeholder as in
-    /// `login &lt;token&gt;` looks like a tag. It is not a tag if it occurs again before an end tag.
+    /// `login &lt;token&gt;` looks like a tag. A tag that occurs again before its end tag is such a placeholder.
     private mutating func endOfContent(of tag: SecretTag, from start: Int) -> Int {
         let name = Array(text[tag.name])
         if missingEndTags < Self.maximumMissingEndTags {

@@ -5,7 +5,8 @@ extension SecretScanner {
     /// The longest distance from the start of a part's head to its name.
     private static let longestHead = 2048
 
-    /// The header line of a part that contains this name. It may be continued by lines that begin with a blank.
+    /// The start of the `Content-Disposition` line that contains this name. Lines that begin with a blank continue a
+    /// header line.
     func headOfPart(_ name: SecretName) -> Int? {
         let limit = max(0, name.range.lowerBound - Self.longestHead)
         var start = name.range.lowerBound

@@ -1,17 +1,18 @@
 /// A range in which an earlier name makes a value a secret: `{"name": "password", "value": "…"}`.
 struct SecretScope {
-    /// The end of the earlier name.
+    /// The start of the range, behind the text that makes a value a secret.
     let start: Int
     let limit: Int
-    /// The name whose value is the name of a secret.
+    /// The name whose value is the name of a secret, or the name of an object with a secret. `nil` in a start tag.
     let name: SecretName?
-    /// The start tag that contains the earlier name.
+    /// The name of the start tag that contains the earlier name.
     let tag: Range<Int>?
     /// The kinds of values that are secrets.
     let meaning: SecretMeaning
-    /// Whether the earlier name is a path, as in JSON Patch.
+    /// Whether the value of `name` is a path, as in JSON Patch.
     var isPath = false
-    /// Whether only a `value` in the same object or tag is a secret. It is set after the first such value.
+    /// Whether only `value` and similar names in the same object or tag count. Set for a path, and after the first such
+    /// value.
     var isStrict = false
 }
 
@@ -54,17 +55,17 @@ extension SecretScanner {
         if isPath {
             if let named, !named.isPath, isBeside(name, named) { return }
             named = SecretScope(
-                start: next, limit: end, name: name, tag: newestTag, meaning: meaning.union(.member), isPath: true,
+                start: next, limit: end, name: name, tag: currentTag, meaning: meaning.union(.member), isPath: true,
                 isStrict: true)
             return
         }
         named = SecretScope(
-            start: next, limit: end, name: name, tag: newestTag, meaning: [.member, .number, .list, .object])
-        if let newestTag, rules.isValueElement(text, newestTag), secretTag == nil {
+            start: next, limit: end, name: name, tag: currentTag, meaning: [.member, .number, .list, .object])
+        if let currentTag, rules.isValueElement(text, currentTag), secretTag == nil {
             var close = content.upperBound
             while close < min(end, text.count), !"<>".utf8.contains(text[close]) { close += 1 }
             if byte(close) == UInt8(ascii: ">") {
-                secretTag = SecretTag(name: newestTag, close: close, meaning: meaning)
+                secretTag = SecretTag(name: currentTag, close: close, meaning: meaning)
             }
         }
     }
@@ -75,7 +76,7 @@ extension SecretScanner {
             !named.isStrict || rules.isValueInSecretObject(text, name.range) && isBeside(name, named)
         {
             // Without quotation marks the end of an object is unknown.
-            if name.quote == nil, newestTag == nil { self.named = nil } else { self.named?.isStrict = true }
+            if name.quote == nil, currentTag == nil { self.named = nil } else { self.named?.isStrict = true }
             return named.meaning
         }
         if let secretObject, name.range.upperBound < secretObject.limit, rules.isValueInSecretObject(text, name.range),
@@ -98,7 +99,7 @@ extension SecretScanner {
     private func isBeside(_ name: SecretName, _ scope: SecretScope) -> Bool {
         guard name.range.upperBound < scope.limit else { return false }
         if let tag = scope.tag {
-            guard tag == newestTag else { return false }
+            guard tag == currentTag else { return false }
             if name.quote == nil { return true }
         }
         guard let other = scope.name, (other.quote == nil) == (name.quote == nil) else { return false }

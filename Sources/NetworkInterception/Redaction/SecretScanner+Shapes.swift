@@ -10,7 +10,8 @@ extension SecretScanner {
     private static let digest = ASCIISet.alphanumeric.union("$./+=,")
     private static let afterPath = ASCIISet.blank.union("\"'<>\\?#&,;)]}")
 
-    /// At a digit: scans a card number. At a letter or a dollar sign: scans a format with a known prefix.
+    /// At a digit: scans a card number. At a letter or a dollar sign: scans base64, a format with a known prefix,
+    /// credentials after a scheme, and a password in SQL or netrc.
     mutating func shape() {
         let start = position
         guard beginsWord(start) else { return position += 1 }
@@ -203,7 +204,7 @@ extension SecretScanner {
             return true
         }
         if matchesWord(Array("for".utf8), at: start),
-            matchesWord(Array("set".utf8), at: before(position) { $0 <= 0x20 } - 3)
+            matchesWord(Array("set".utf8), at: startOfRun(before: position) { $0 <= 0x20 } - 3)
         {
             return passwordOfUser(from: start)
         }
@@ -228,15 +229,15 @@ extension SecretScanner {
     /// Whether `CREATE USER` or `ALTER USER` with a name precedes the word at `start`. Oracle accepts an unquoted
     /// password there.
     private func followsUser(_ start: Int) -> Bool {
-        let user = before(before(start) { $0 <= 0x20 }) { $0 > 0x20 }
-        let word = before(user) { $0 <= 0x20 }
-        let statement = before(before(word) { $0.isASCIILetter }) { $0 <= 0x20 }
+        let user = startOfRun(before: startOfRun(before: start) { $0 <= 0x20 }) { $0 > 0x20 }
+        let word = startOfRun(before: user) { $0 <= 0x20 }
+        let statement = startOfRun(before: startOfRun(before: word) { $0.isASCIILetter }) { $0 <= 0x20 }
         guard user < start, word < user, matchesWord(Array("user".utf8), at: word - 4) else { return false }
         return matchesWord(Array("create".utf8), at: statement - 6)
             || matchesWord(Array("alter".utf8), at: statement - 5)
     }
 
-    private func before(_ place: Int, _ isPart: (UInt8) -> Bool) -> Int {
+    private func startOfRun(before place: Int, _ isPart: (UInt8) -> Bool) -> Int {
         var start = place
         while start > 0, place - start < Self.longestUser, isPart(text[start - 1]) { start -= 1 }
         return start
@@ -244,9 +245,9 @@ extension SecretScanner {
 
     /// Whether `login` with a name precedes the word that ends at `end`.
     private func followsLogin(_ end: Int) -> Bool {
-        let word = before(end) { $0.isASCIILetter }
-        let user = before(before(word) { $0 <= 0x20 }) { $0 > 0x20 }
-        let login = before(user) { $0 <= 0x20 }
+        let word = startOfRun(before: end) { $0.isASCIILetter }
+        let user = startOfRun(before: startOfRun(before: word) { $0 <= 0x20 }) { $0 > 0x20 }
+        let login = startOfRun(before: user) { $0 <= 0x20 }
         return login < user && user < word && matches("login", at: login - 5)
     }
 
@@ -395,8 +396,8 @@ extension SecretScanner {
 // MARK: - Payment cards
 
 extension SecretScanner {
-    /// At a digit: scans the number of a payment card, as one word or in groups. Ignores a longer number and a
-    /// number with a fraction, and an id unless it is a string of 16 digits.
+    /// At a digit: scans the number of a payment card, as one word or in groups. Ignores longer numbers and numbers
+    /// with a fraction. Ignores ids, except a string of 16 digits.
     private mutating func card() {
         let start = position
         var digits: [UInt8] = []

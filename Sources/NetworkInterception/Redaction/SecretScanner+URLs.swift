@@ -43,7 +43,8 @@ extension SecretScanner {
         hide(slash + 1..<end, Self.markInQuery)
     }
 
-    /// Hides user information, as in `//anna:secret@host` without a scheme. Returns whether it begins here.
+    /// Hides user information, as in `//anna:secret@host` without a scheme. Returns whether user information begins
+    /// here.
     private mutating func userInfo(from start: Int) -> Bool {
         let end = end(from: start) { Self.afterAuthority.contains($0) }
         guard let atSign = text[start..<end].lastIndex(of: UInt8(ascii: "@")),
@@ -53,8 +54,8 @@ extension SecretScanner {
         return true
     }
 
-    /// The length from which a random segment after this slash is a secret, or `nil` if no length makes it a secret.
-    /// Between the slash and the segment that names a secret, up to two segments may identify a customer:
+    /// The length from which a random segment after this slash is a secret, or `nil` if a segment of any length is
+    /// harmless. Between the slash and the segment that names a secret, up to two segments may identify a customer:
     /// `/reset/MQ/…`, `/verify/17/…`.
     private func leastLength(before slash: Int) -> Int? {
         var end = slash

@@ -78,7 +78,7 @@ extension SecretScanner {
     /// At an equals sign: scans a variable declaration, such as `let password: String = "…"` of GraphQL, Rust, Swift,
     /// TypeScript and Python, or `var password string = "…"` of Go.
     private mutating func declaration(at place: Int) {
-        guard text[place] == UInt8(ascii: "="), newestTag == nil,
+        guard text[place] == UInt8(ascii: "="), currentTag == nil,
             quote(startingAt: valueStart(end(from: place + 1) { !$0.isBlank })) != nil
         else { return }
         let limit = max(0, place - Self.longestType)
@@ -106,7 +106,7 @@ extension SecretScanner {
             let value = afterSpace(from: start, escapes: 1)
             if quote(startingAt: value) != nil { start = value }
         }
-        if sign == UInt8(ascii: "="), newestTag != nil, name.quote == nil {
+        if sign == UInt8(ascii: "="), currentTag != nil, name.quote == nil {
             let value = end(from: start) { $0 > 0x20 }
             if "\"'".utf8.contains(byte(value)) { start = value }
         }
@@ -459,7 +459,7 @@ extension SecretScanner {
     }
 
     /// Whether the value is certainly not a secret: a short number, a type, a word for an absent value, or a sentence.
-    /// No sentence follows an equals sign.
+    /// A value after an equals sign is never taken for a sentence.
     private func isHarmless(_ value: Range<Int>, _ meaning: SecretMeaning, after sign: UInt8? = nil) -> Bool {
         if value.isEmpty { return true }
         if !meaning.contains(.number), value.count <= 3, text[value].allSatisfy(\.isDigit) { return true }
@@ -485,7 +485,7 @@ extension SecretScanner {
 
     private func isEnclosed(_ name: SecretName) -> Bool { enclosing(name) != nil }
 
-    /// Whether only white space and list marks precede the name in its line.
+    /// Whether only white space, list marks and `export` precede the name in its line.
     func beginsLine(_ name: SecretName) -> Bool {
         beginsLine(at: name.quote == nil ? name.range.lowerBound : name.range.lowerBound - 1)
     }

@@ -42,7 +42,7 @@ extension SecretScanner {
     }
 
     /// Hides the lines that are indented more than the name, and the items of its list. A comment does not end the
-    /// block.
+    /// block. Hides nothing if the lines only refer to secrets.
     mutating func block(below name: SecretName, _ meaning: SecretMeaning, from start: Int) {
         let isText = beginsBlock(start)
         let nameIndent = indent(ofLineWith: name.range.lowerBound)

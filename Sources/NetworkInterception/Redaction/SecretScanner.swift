@@ -14,7 +14,7 @@ struct SecretScanner {
     /// of texts within texts.
     static let maximumDepth = 4
     static let mark = Array(SensitiveHeaders.replacement.utf8)
-    /// Percent-encoded, because a URL cannot contain brackets.
+    /// The replacement in queries. It is percent-encoded, because a URL cannot contain brackets.
     static let replacementInQuery = PercentEncoding.encode(SensitiveHeaders.replacement)
     static let replacementOfUser = "redacted"
     static let markInQuery = Array(replacementInQuery.utf8)
@@ -38,8 +38,8 @@ struct SecretScanner {
     var named: SecretScope?
     /// The current object in which only `value` and similar members are secrets: `"pin": {"value": "…"}`.
     var secretObject: SecretScope?
-    /// The last start tag.
-    var newestTag: Range<Int>?
+    /// The name of the start tag at the current position; `nil` outside of start tags.
+    var currentTag: Range<Int>?
     /// The number of searches that found no end tag.
     var missingEndTags = 0
     private(set) var found: [(range: Range<Int>, replacement: [UInt8])] = []
@@ -103,7 +103,7 @@ struct SecretScanner {
         return nil
     }
 
-    /// Replaces a range, and continues after it.
+    /// Stores the replacement of a range, and continues after the range.
     mutating func hide(_ range: Range<Int>, _ replacement: [UInt8] = mark) {
         position = max(range.upperBound, position + 1)
         guard !range.isEmpty, !text[range].elementsEqual(replacement) else { return }

@@ -120,10 +120,10 @@ extension SecretWords {
         """)
     /// The names of ids. Their values are not numbers of payment cards.
     static let identifiers = SecretWords(.word, .member, "id ids identifier identifiers")
-    /// Names in YAML that only give the location and name of a secret.
+    /// Names in YAML whose values describe a secret, such as its location and name.
     static let references = SecretWords(
         .whole, .member, "name id source target file path type mode uid gid optional external description")
-    /// The elements that have the name of their text in an attribute: `<entry key="password">…`.
+    /// The elements whose text is a secret after the name of a secret, as in `<entry key="password">…`.
     static let valueElements = SecretWords(
         .whole, .member,
         """

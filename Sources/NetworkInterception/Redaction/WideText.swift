@@ -9,7 +9,7 @@ struct WideText {
         var mark = 0
     }
 
-    /// The text in UTF-8 without the mark. Invalid characters are U+FFFD.
+    /// The text in UTF-8 without the byte order mark. Invalid characters are U+FFFD.
     private(set) var narrow: [UInt8] = []
 
     private let form: Form
@@ -28,10 +28,10 @@ struct WideText {
             else { return }
             forms.append(form)
         }
-        add(marked(bytes))
-        add(declared(bytes, type()?.lowercased() ?? ""))
-        add(guess(bytes))
-        if forms.isEmpty { add(begun(bytes)) }
+        add(formOfMark(bytes))
+        add(formOfMediaType(bytes, type()?.lowercased() ?? ""))
+        add(formOfZeros(bytes))
+        if forms.isEmpty { add(formOfFirstCharacter(bytes)) }
         return forms.map { WideText(bytes, $0) }
     }
 
@@ -73,7 +73,7 @@ struct WideText {
     /// The range in the original that corresponds to a range of the UTF-8 text.
     func original(_ range: Range<Int>) -> Range<Int> { places[range.lowerBound]..<places[range.upperBound] }
 
-    private static func marked(_ bytes: [UInt8]) -> Form? {
+    private static func formOfMark(_ bytes: [UInt8]) -> Form? {
         if bytes.starts(with: [0xFF, 0xFE, 0, 0]) { return Form(width: 4, isBigEndian: false, mark: 4) }
         if bytes.starts(with: [0, 0, 0xFE, 0xFF]) { return Form(width: 4, isBigEndian: true, mark: 4) }
         if bytes.starts(with: [0xFF, 0xFE]) { return Form(width: 2, isBigEndian: false, mark: 2) }
@@ -81,7 +81,7 @@ struct WideText {
     }
 
     /// The encoding of a text without a mark, detected by its zeros: in an ASCII character, all bytes but one are zero.
-    private static func guess(_ bytes: [UInt8]) -> Form? {
+    private static func formOfZeros(_ bytes: [UInt8]) -> Form? {
         let zeros = zeros(bytes)
         let units = bytes.count / 4
         if zeros[1] >= units * 3 / 4, zeros[2] >= units * 3 / 4, units > 0 {
@@ -96,7 +96,7 @@ struct WideText {
     }
 
     /// The encoding that the media type declares.
-    private static func declared(_ bytes: [UInt8], _ type: String) -> Form? {
+    private static func formOfMediaType(_ bytes: [UInt8], _ type: String) -> Form? {
         for width in [4, 2] where type.contains("utf-\(8 * width)") {
             if type.contains("utf-\(8 * width)le") { return Form(width: width, isBigEndian: false) }
             if type.contains("utf-\(8 * width)be") { return Form(width: width, isBigEndian: true) }
@@ -108,7 +108,7 @@ struct WideText {
     }
 
     /// The encoding of a text with few ASCII characters, detected by its first character.
-    private static func begun(_ bytes: [UInt8]) -> Form? {
+    private static func formOfFirstCharacter(_ bytes: [UInt8]) -> Form? {
         for width in [4, 2] {
             let first = bytes.prefix(width).filter { $0 != 0 }
             guard first.count == 1, "<{[".utf8.contains(first[0]) else { continue }

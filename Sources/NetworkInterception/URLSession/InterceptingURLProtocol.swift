@@ -19,9 +19,9 @@ extension Interceptor {
     /// were not installed.
     ///
     /// The interceptor follows redirects itself, and each redirect is a request with its own record. The session's
-    /// delegate does not receive them. On Linux the delegate receives challenges for a password (Basic). A 401 without
-    /// a credential reaches the app at once, without its `WWW-Authenticate`: URLSession would otherwise wait for a
-    /// credential forever. Download tasks fail with `InterceptionError.unsupported`.
+    /// delegate does not receive them. On Linux the delegate receives challenges for a password (Basic). If the
+    /// delegate has no credential, a 401 reaches the app at once, without its `WWW-Authenticate`. With that header,
+    /// URLSession would wait for a credential forever. Download tasks fail with `InterceptionError.unsupported`.
     ///
     /// - Parameters:
     ///   - configuration: The configuration of the sessions.

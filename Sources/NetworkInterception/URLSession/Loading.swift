@@ -21,7 +21,7 @@ final class Loading: @unchecked Sendable {
         var lastActivity = ContinuousClock.now
     }
 
-    /// The session keeps it alive while calls of its client are pending.
+    /// The session keeps the protocol alive while calls of its client are pending.
     private weak var urlProtocol: URLProtocol?
     private let context: TaskContext
     private let transport: any HTTPTransport

@@ -19,9 +19,9 @@ struct OCSPAnswer: Sendable, Equatable {
 
     /// Verifies the bytes that a responder sent for `request`.
     ///
-    /// Throws `onlineCheckFailed` for an answer that is malformed, an error or about another certificate. Also throws
-    /// it for an answer without an authorised signature, one that is too old, from the future or without the nonce, and
-    /// one with the status `unknown`.
+    /// Throws `onlineCheckFailed` if the answer is too long, is malformed, is an error, is about another certificate or
+    /// has the status `unknown`. Also throws it if the signer is not authorised, the answer is too old or from the
+    /// future, or its nonce breaks the rule `nonce`.
     init(
         _ response: [UInt8], to request: OCSPRequest, trusting anchor: Certificate, at now: Date, rules: Rules
     ) throws(SignedDataError) {

@@ -102,7 +102,7 @@ public final class SignedDataVerifier: Sendable {
     }
 
     /// Runs `verify`. If it fails because the revocation status of a chain is not known, requests the status from the
-    /// OCSP responders and runs `verify` again.
+    /// OCSP responders and runs `verify` again, for up to four chains.
     ///
     /// Without `revocation` in the configuration, and while answers are cached, nothing is requested.
     ///

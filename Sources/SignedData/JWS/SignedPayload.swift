@@ -13,7 +13,7 @@ struct Audience {
 /// The rule for the App Store's number of the app in a kind of document.
 enum AppAppleIDRule {
     case never
-    /// In production only. Apple leaves it out in the sandbox.
+    /// In production only. Apple leaves the number out in the sandbox.
     case inProduction
     case always
 }

@@ -14,7 +14,8 @@ final class ReceiptSignerChain: Sendable {
     /// Xcode.
     ///
     /// `CertificateChain` verifies the path. This initialiser also checks that no octet outside the signed part of a
-    /// certificate can differ (RFC 5280 section 4.1.1), and that no signature below the root uses MD5.
+    /// certificate can differ (RFC 5280 section 4.1.1), and that each signature below the root uses a digest of the SHA
+    /// families.
     init(
         _ places: [Range<Int>], in bytes: UnsafeRawBufferPointer, configuration: ReceiptVerifier.Configuration
     ) throws(SignedDataError) {
@@ -46,8 +47,8 @@ final class ReceiptSignerChain: Sendable {
         key = try ReceiptKey(of: chain.leaf)
     }
 
-    /// Returns the anchors that are equal to the last certificate byte for byte, without parsing it. `CertificateChain`
-    /// checks the number of certificates.
+    /// Returns the anchors that can match the last certificate: those with its fingerprint or its bytes, and keys.
+    /// Returns all anchors if the number of certificates is wrong, which `CertificateChain` reports.
     private static func anchors(
         for certificates: [[UInt8]], among anchors: [TrustAnchor], acceptsLocal: Bool
     ) throws(SignedDataError) -> [TrustAnchor] {

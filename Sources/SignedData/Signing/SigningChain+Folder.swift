@@ -20,8 +20,9 @@ extension SigningChain {
     ///
     /// - Parameter folder: The folder, which is created if it does not exist.
     /// - Returns: The chain.
-    /// - Throws: `SignedDataError` with `storageFailed` if the folder cannot be created, read or written, and with
-    ///   `signingChainInvalid` or a similar code if the file was changed.
+    /// - Throws: `SignedDataError` with `storageFailed` if the folder cannot be created, read or written; with
+    ///   `signingChainInvalid` or a similar code if the file was changed; with `cryptographyFailed` if no chain can be
+    ///   created.
     public static func open(in folder: URL) throws(SignedDataError) -> SigningChain {
         do {
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)

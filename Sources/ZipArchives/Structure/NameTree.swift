@@ -6,7 +6,7 @@ struct NameTree {
     private struct Node {
         let spelling: String
         let isFolder: Bool
-        /// Whether the archive has an entry for it; a folder may also only be a part of other names.
+        /// Whether the archive has an entry with this name. A folder may exist only as a part of other names.
         var isNamed: Bool
     }
 

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Extracts an empty archive, and then a file that is not an archive, into a temporary folder.
+/// Extracts an empty archive into a temporary folder, and then tries to extract a file that is not an archive.
 @main
 enum ArchiveExtraction {
     static func main() async throws {

@@ -2,7 +2,7 @@ import Foundation
 import HTTPCore
 import StoreKitAdapter
 
-/// A transport without a network.
+/// A transport whose requests all fail, as without a network.
 struct NoNetwork: HTTPTransport {
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         throw HTTPError(.connectionFailed, "There is no network.")

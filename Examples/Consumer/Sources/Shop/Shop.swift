@@ -1,7 +1,8 @@
 import Foundation
 import InAppStore
 
-/// Sells a subscription at the store of `SOUK_STORE_URL`. Without this variable it prints what is missing.
+/// Sells a subscription at the App Store simulator that `SOUK_STORE_URL` names. Without this variable, prints what is
+/// missing.
 @main
 enum Shop {
     static func main() async {

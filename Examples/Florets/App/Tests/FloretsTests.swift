@@ -20,17 +20,17 @@ import Testing
         let asked = Locked<[HTTPRequest]>([])
         private let headers: HTTPHeaders
         private let clock: SettableClock?
-        private let takes: TimeInterval
+        private let duration: TimeInterval
 
-        init(headers: HTTPHeaders = [:], clock: SettableClock? = nil, taking takes: TimeInterval = 0) {
+        init(headers: HTTPHeaders = [:], clock: SettableClock? = nil, taking duration: TimeInterval = 0) {
             self.headers = headers
             self.clock = clock
-            self.takes = takes
+            self.duration = duration
         }
 
         func respond(to request: HTTPRequest) -> HTTPReply {
             asked.withLock { $0.append(request) }
-            clock?.move(takes)
+            clock?.move(duration)
             return .ready(HTTPResponse(status: 200, headers: headers, body: .text("\(asked.withLock { $0.count })")))
         }
     }
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `the chart counts latencies, and starts again on its action`() async throws {
+    @Test func `the chart counts latencies until its action resets the counts`() async throws {
         let clock = SettableClock()
         var configuration = Interceptor.Configuration.standard
         configuration.clock = clock

@@ -1,6 +1,6 @@
 import PluginHub
 
-/// Publishes the infos about places. It commands the network plugin to fetch them.
+/// Publishes infos about places. Sends the network plugin a command to fetch an info.
 final class DomainModelPlugin: PluginProtocol {
     let policy: Policy
     private let hub: any MessageSending
@@ -22,7 +22,7 @@ final class DomainModelPlugin: PluginProtocol {
         guard let payload else { return infos.publisher }
         let place = try InfoChanged.parameters(payload).place
         log("InfoPublisher.init()")
-        // A failure has no place; the sender of the command recognizes it by its id.
+        // A failure has no place. The sender of the command recognizes the failure by the command's id.
         return infos.publisher.filter { output in
             guard let info = try? output.payload() else { return true }
             return info["place"] == .string(place)

@@ -41,7 +41,8 @@ final class SequenceRecorder: Sendable {
     /// Records an arrow outside the hub, such as a request to the server.
     func note(_ arrow: Arrow) { write(.arrow(arrow), at: next()) }
 
-    func note(_ plugin: String) -> Log {
+    /// Returns a function that records actions of `plugin`.
+    func log(of plugin: String) -> Log {
         { [self] what in note(Arrow(from: plugin, to: plugin, what: what)) }
     }
 
@@ -66,7 +67,7 @@ final class SequenceRecorder: Sendable {
         if entry.kind == .event, entry.verdict == .delivered { return }
         let sender = entry.sender ?? "?"
         let receiver = entry.receivers.first ?? "Hub"
-        let (asking, answer): (String, String?) =
+        let (call, answer): (String, String?) =
             switch entry.kind {
             case .command:
                 ("command(\(entry.message.name)\(entry.message.id.map { ", id: `\($0)`" } ?? "")) throws", nil)
@@ -79,7 +80,7 @@ final class SequenceRecorder: Sendable {
                 )
             }
         let (began, ended) = (entry.began.instant, (entry.began + entry.duration).instant)
-        write(.arrow(Arrow(from: sender, to: receiver, what: asking)), at: began)
+        write(.arrow(Arrow(from: sender, to: receiver, what: call)), at: began)
         switch entry.verdict {
         case .delivered, .subscribed:
             if let answer { write(.arrow(Arrow(from: receiver, to: sender, what: answer)), at: ended) }

@@ -39,7 +39,7 @@ struct Alpha8DiagramTests {
     ]
 
     @Test func `Alpha 8 replayed: Success`() async throws {
-        // A message with an effect is a command, not a query. It returns nothing, and the info is an event.
+        // A message with an effect is a command, not a query. A command returns nothing; the info arrives as an event.
         let again: [String: [String]] = [
             "JourneyPlugin->>DomainModel: query(refreshInfo)": [
                 "JourneyPlugin->>DomainModel: command(refreshInfo, id: `second`) throws"

@@ -25,11 +25,11 @@ struct App: Sendable {
         }
         hub.register(configurationFiles: try policy("journey")) { sender, files in
             try JourneyPlugin(
-                messageSender: sender, configurationFiles: files, log: recorder.note("JourneyPlugin"))
+                messageSender: sender, configurationFiles: files, log: recorder.log(of: "JourneyPlugin"))
         }
         hub.register(configurationFiles: try policy("domain-model")) { sender, files in
             try DomainModelPlugin(
-                messageSender: sender, configurationFiles: files, log: recorder.note("DomainModel"))
+                messageSender: sender, configurationFiles: files, log: recorder.log(of: "DomainModel"))
         }
         hub.register(configurationFiles: try policy("network")) { sender, files in
             let network = RecordingTransport(

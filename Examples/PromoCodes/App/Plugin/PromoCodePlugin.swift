@@ -3,7 +3,7 @@ import HTTPCore
 import Primitives
 import Purchases
 
-/// A purchase plugin for promotional codes: a code is a free product, and its purchase redeems it.
+/// A purchase plugin for promotional codes: a code is a free product, and buying the product redeems the code.
 final class PromoCodePlugin: PurchasePlugin {
     let name = "promo"
     private let service: PromoCodeService

@@ -18,7 +18,8 @@ public struct LocalContentFetcher: ContentFetcher {
     ///   - progress: Receives the size of an archive.
     /// - Returns: The archive or folder.
     /// - Throws: `PurchaseError`: `contentFetchFailed` if there is no archive or folder at the URL, `contentMismatch`
-    ///   if its size or digest differs. A file that cannot be read throws an error with its path.
+    ///   if the size or digest of an archive differs, or is set for a folder. A file that cannot be read throws an
+    ///   error with its path.
     public func fetch(
         _ order: ContentOrder, progress: @escaping @Sendable (ContentProgress) -> Void
     ) async throws -> FetchedContent {

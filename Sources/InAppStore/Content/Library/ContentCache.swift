@@ -50,7 +50,8 @@ struct ContentCache: Sendable {
         return lstat(content(product), &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
     }
 
-    /// Removes the leftover `.NAME.new-XXXXXX`. `FolderReplacement` gives this name to a folder before it removes it.
+    /// Removes the leftover `.NAME.new-XXXXXX`. `FolderReplacement` gives this name to a folder before it removes the
+    /// folder.
     private func recoverRemoval(_ leftover: String) {
         let name = leftover.dropFirst().dropLast(".new-XXXXXX".count)
         if !name.isEmpty { try? FolderReplacement.recover("\(root)/\(name)") }

@@ -36,7 +36,8 @@ struct FolderCopy {
             case S_IFREG: try copyFile(from, to)
             default:
                 throw PurchaseError(
-                    .contentExtractionFailed, "\(name) is neither a file nor a folder. Content may contain only those.")
+                    .contentExtractionFailed,
+                    "\(name) is neither a file nor a folder. Content may contain only files and folders.")
             }
         }
     }

@@ -12,7 +12,7 @@ import Primitives
 /// (``Configuration/redaction``), and secrets are also removed from a request before it is matched.
 ///
 /// In the forced mode, a request without a match fails with `InterceptionError.noMock`, whose reason names the nearest
-/// recording and the differences. In the unforced mode, the request is sent.
+/// recording, if there is one, and the differences. In the unforced mode, the request is sent.
 public final class MockFloret: InterceptableFloret {
     /// The modes of the floret.
     public enum Mode: Sendable, Hashable {

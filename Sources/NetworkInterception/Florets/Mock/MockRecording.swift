@@ -116,7 +116,7 @@ struct MessageReader {
                 headers.add(try parts[0].text(), try parts[1].text())
             }
         }
-        do { try headers.validate() } catch { throw value.refusal("must be headers of HTTP", error) }
+        do { try headers.validate() } catch { throw value.refusal("must be valid HTTP headers", error) }
         return headers
     }
 

@@ -38,7 +38,7 @@ extension MockFloret {
         case repeatLast = "repeat"
         /// The sequence starts again.
         case cycle
-        /// The rule gives no answer. The next rules are matched.
+        /// There is no further answer. After a rule that is used up, the next rules are matched.
         case fail
 
         /// The index of the next answer after `used` answers of `count`, or `nil` if there is none.

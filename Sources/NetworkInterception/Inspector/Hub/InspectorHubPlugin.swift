@@ -20,12 +20,12 @@ public final class InspectorHubPlugin: PluginProtocol {
     /// The newest records first. They are cached because a view query returns at once and a storage does not.
     private let newest = Locked<[Record]>([])
 
-    /// Throws `PluginError`: register the plugin with a closure that passes an interceptor.
+    /// Always throws: the plugin needs an interceptor. Register it with a closure that passes one.
     ///
     /// - Parameters:
-    ///   - messageSender: The sender of the hub.
-    ///   - configurationFiles: The configuration files of the app.
-    /// - Throws: `PluginError` with the code `initializationFailed`, always.
+    ///   - messageSender: Not used.
+    ///   - configurationFiles: Not used.
+    /// - Throws: `PluginError` with the code `initializationFailed`.
     public convenience init(messageSender: any MessageSending, configurationFiles: [String: String]) throws {
         throw PluginError(
             .initializationFailed,
