@@ -32,10 +32,10 @@ struct ComingFromTests {
                 try await store.purchaseProduct("pro.weekly")
                 try await store.acquireAllEnabledProducts()
             } catch let error as PurchaseError where error.code == .operationCancelled {
-                // What `paymentCancelled` and `userCancelled` were.
+                // The customer cancelled: `paymentCancelled` or `userCancelled` before.
             } catch let error as PurchaseError where [.purchaseDeferred, .acknowledgementPending].contains(error.code) {
-                // Somebody has to approve it, or your server has to be reached. Both end by themselves, in this run or a later one:
-                // `completedTransactions` and `snapshots` tell you.
+                // A parent has to approve the purchase, or your server could not be reached. The wait ends by itself, in this run or a later one:
+                // `completedTransactions` and `snapshots` report the result.
             }
 
             let isPro = store.snapshot.features.contains { $0.name == "pro" && $0.isActive }
