@@ -105,6 +105,7 @@ extension StoreControlWire.Buy: WireModel {
         .optional("offerID", .text),
         .optional("offerKind", .choice(["promotional", "winBack"]).described("promotional by default")),
         .optional("appAccountToken", .uuid), .optional("simulatesAskToBuy", .flag),
+        .optional("deviceID", .name.described("the device of the account that pays")),
     ])
 }
 
