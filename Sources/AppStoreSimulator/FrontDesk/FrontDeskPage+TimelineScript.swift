@@ -124,6 +124,11 @@ extension FrontDeskPage {
             default: return [null, subscription.expirationIntent ? "Ended because " + intents[subscription.expirationIntent] + "." : "Ended."];
           }
         };
+        // Moves the time by the period of a subscription. A withdrawn product has none here.
+        const onePeriod = ({ productID }) => {
+          const { period } = (state.products.find((product) => product.id === productID) || {}).subscription || {};
+          return period && button(jumpBy({ period }, "+1 period (" + periodText(period) + ")"), "of " + productID);
+        };
         const subscriptionActions = (account, subscription) => {
           const about = subscription.productID, is = (...words) => words.includes(subscription.status);
           const of = (label, word, done, rest) => button(ofSubscription(account, subscription, label, word, done, rest), about);
@@ -132,7 +137,7 @@ extension FrontDeskPage {
           return [
             subscription.priceIncrease === "pending" && [button(consent(account, subscription, true), about), button(consent(account, subscription, false), about)],
             subscription.autoRenews && of("Cancel", "cancel", "The subscription ends with its period."), button(resume(account, subscription), about),
-            of("Renew now", "renew", "The next period is sold."), of("Fail billing", "fail-billing", "Payments fail from the next renewal on."),
+            onePeriod(subscription), of("Renew now", "renew", "The next period is sold."), of("Fail billing", "fail-billing", "Payments fail from the next renewal on."),
             of("Resolve billing", "resolve-billing", "Payments work again."),
             of("Expire", "expire", "The period has ended.", { title: "End the current period of " + about + "?", isRisky: true, warning: "The customer loses access now. This cannot be reversed." }),
           ];
