@@ -47,6 +47,14 @@ extension SimulatedAppStore {
         return try answer(ids, in: catalogues[storefront])
     }
 
+    /// Returns the products that were withdrawn from sale, in the order of the catalogue. Throws `unknownStorefront`.
+    package func withdrawnProducts(storefront: String? = nil) throws -> [StoreProduct] {
+        if let storefront { try Storefronts.check(storefront) }
+        let products = catalogues[storefront].products
+        let sold = Set(try current(products, in: catalogues[storefront].storefront).map(\.id))
+        return products.filter { !sold.contains($0.id) }
+    }
+
     /// Returns products as the storefront of a device sells them now.
     ///
     /// - Parameters:

@@ -13,10 +13,12 @@ extension StoreControlWire {
         package var appAccountToken: UUID?
         /// Whether this purchase waits for an approval, whatever the setting of the account.
         package var simulatesAskToBuy: Bool?
+        /// The device that pays, or `nil` for a purchase outside of the app.
+        package var deviceID: String?
 
         package init(
             productID: ProductID, quantity: Int? = nil, offerID: String? = nil, offerKind: PaymentOffer.Kind? = nil,
-            appAccountToken: UUID? = nil, simulatesAskToBuy: Bool? = nil
+            appAccountToken: UUID? = nil, simulatesAskToBuy: Bool? = nil, deviceID: String? = nil
         ) {
             self.productID = productID
             self.quantity = quantity
@@ -24,6 +26,7 @@ extension StoreControlWire {
             self.offerKind = offerKind
             self.appAccountToken = appAccountToken
             self.simulatesAskToBuy = simulatesAskToBuy
+            self.deviceID = deviceID
         }
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import SignedData
+import SimulatorControl
 import StoreKitAdapter
 import StoreModel
 import Testing
@@ -59,6 +60,56 @@ struct OrderTests {
             #expect(reported.first?.failure?.code == .declined)
             #expect(try await test.store.transactions(of: "anna").isEmpty)
             await test.fails(.unknownAccount) { try test.store.pendingOrders(of: "nobody") }
+        }
+    }
+
+    @Test func `an order on a device is a payment of the device, in the same way in equal stores`() async throws {
+        var payments: [[PaymentID?]] = []
+        for _ in 1...2 {
+            try await TestStore.withScript { test in
+                let phone = try await Listener(test), tablet = try await Listener(test, "bob")
+                func buy(_ product: ProductID, asks: Bool = false) async throws -> StoreControlWire.Transaction {
+                    try await test.store.buy(
+                        .init(productID: product, simulatesAskToBuy: asks, deviceID: phone.device.rawValue),
+                        for: "anna")
+                }
+                let sold = try await buy("coins"), waiting = try await buy("coins", asks: true)
+                #expect(sold.state == "purchased" && waiting.state == "deferred")
+                try await test.store.setWithdrawn("pack", true)
+                await test.fails(.productUnavailable) { _ = try await buy("pack") }
+                let updates = try await phone.receive()
+                #expect(updates.map(\.state).sorted() == ["deferred", "failed", "purchased"])
+                #expect(Set(updates.map(\.paymentID)).count == 3 && !updates.contains { $0.paymentID == nil })
+                payments.append(updates.map(\.paymentID))
+                let approved = try await test.store.answerAskToBuy(waiting.transactionID, .approve)
+                #expect(approved.transactionID == waiting.transactionID && approved.transactionID != sold.transactionID)
+                #expect(try await phone.receive().map(\.transaction?.id) == [waiting.transactionID])
+                for device in [tablet.device.rawValue, "none"] {
+                    await test.fails(.unknownDevice) {
+                        try await test.store.buy(.init(productID: "coins", deviceID: device), for: "anna")
+                    }
+                }
+                try await test.store.set(.errors(.purchase), to: "networkError")
+                await test.fails(.unreachable) { _ = try await buy("coins") }
+                #expect(try await test.store.transactions(of: "anna").count == 2)
+                #expect(try await test.store.buy("coins", for: "anna").state == "purchased")
+            }
+        }
+        #expect(payments[0] == payments[1])
+    }
+
+    @Test func `withdrawn products are listed with the prices of a storefront`() async throws {
+        try await TestStore.with { test in
+            #expect(try test.store.withdrawnProducts().isEmpty)
+            try await test.store.setWithdrawn("pack", true)
+            try await test.store.setWithdrawn("weekly", true)
+            let client = StoreRoutesTests.Client(test)
+            let answer = try await client.ask(.get, "/control/v1/withdrawn-products?storefront=DEU").json
+            #expect(answer["products"]?.arrayValue?.compactMap { $0["id"]?.stringValue } == ["pack", "weekly"])
+            #expect(answer["products"]?[0]?["price"]?["currency"] == "EUR")
+            await test.fails(.unknownStorefront) { _ = try test.store.withdrawnProducts(storefront: "XXX") }
+            try await test.store.setWithdrawn("pack", false)
+            #expect(try test.store.withdrawnProducts().map(\.id) == ["weekly"])
         }
     }
 

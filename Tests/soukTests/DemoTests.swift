@@ -97,6 +97,50 @@ import Testing
         #expect(after.json?["error"]?["reason"] != nil)
     }
 
+    @Test func `the front desk and the console answer, and the customer gets what the front desk sells`() async throws {
+        let demo = try await KeptDemo()
+        let transport = CurlTransport()
+        func page(_ url: String) async throws -> (status: Int, text: String) {
+            let request = HTTPRequest(method: .get, url: url, headers: ["Accept": "text/html"])
+            let response = try await transport.send(request)
+            return (response.status, String(decoding: try await response.body.collect(upTo: 4 << 20), as: UTF8.self))
+        }
+        let store = try #require(demo.address(after: "The store's front desk: "))
+        let desk = try await page(store)
+        #expect(desk.status == 200 && desk.text.contains("<h1>App Store simulator</h1>"))
+        let console = try await page(try #require(demo.address(after: "The server's console: ")))
+        #expect([200, 303].contains(console.status), "\(console)")
+        let signIn = try await page(try #require(demo.address(after: "The server's console: ")) + "/sign-in")
+        #expect(signIn.status == 200 && signIn.text.contains("type=\"password\""), "\(signIn)")
+        let file = try #require(demo.output.firstMatch(of: /cat '(.+)'/)?.output.1)
+        #expect(try String(contentsOfFile: String(file), encoding: .utf8).hasPrefix("souk_secret_"))
+        #expect(!demo.output.contains("souk_secret_"))
+
+        // The requests of the page: buy, advance a month, refund.
+        func run(_ words: [String]) async throws -> SoukExecutable.Outcome {
+            try await SoukExecutable.run(["store", "--url", String(store.dropLast())] + words + ["--json"])
+        }
+        let customer = try #require(demo.output.firstMatch(of: /curl (-H '.+') (http.+)/)).output
+        func active() async throws -> Set<String> {
+            let key = customer.1.dropFirst(4).dropLast().split(separator: ": ")[1]
+            let answer = try await transport.send(
+                HTTPRequest(method: .get, url: String(customer.2), headers: ["Authorization": String(key)]))
+            let features = try await answer.body.json(upTo: 1 << 20)["features"]?.arrayValue ?? []
+            return Set(features.filter { $0["isActive"] == true }.compactMap { $0["name"]?.stringValue })
+        }
+        let before = try await active()
+        let bought = try await run(["buy", "ada", "com.example.darkroom.plus.yearly"])
+        let id = try #require(bought.json?["transactionID"]?.stringValue, "\(bought.errors)")
+        try await until("the server knows the purchase") { try await active().contains("plus") }
+        #expect(!before.contains("plus"))
+        #expect(try await run(["advance", "P1M"]).status == 0)
+        #expect(try await run(["refund", id]).status == 0)
+        try await until("the server knows the refund") { try await !active().contains("plus") }
+        let sent = try await run(["notifications", "list", "--type", "REFUND"])
+        #expect(sent.json?["notifications"]?.arrayValue?.count == 1)
+        #expect(await demo.end() == 0)
+    }
+
     @Test func `the inspector shows the requests of the apps and the decisions of their hubs`() async throws {
         let demo = try await KeptDemo("--inspect")
         let inspector = try #require(demo.urls.first)
@@ -155,6 +199,7 @@ import Testing
 /// `souk demo --keep` or `--inspect` at the end of its scenario.
 private final class KeptDemo {
     let urls: [String]
+    let output: String
     private let demo: ChildProgram
     private let folder: TemporaryFolder
 
@@ -163,7 +208,13 @@ private final class KeptDemo {
         demo = try ChildProgram(
             SoukExecutable.path(), ["demo", flag, "--data", folder.file("data")], output: .captured, errors: .captured)
         try #require(await demo.output.contains("Bearer"), "\(demo.errors.soFar)")
-        urls = demo.output.soFar.matches(of: /http:\/\/127\.0\.0\.1:[0-9]+/).map { String($0.output) }
+        output = demo.output.soFar
+        urls = output.matches(of: /http:\/\/127\.0\.0\.1:[0-9]+/).map { String($0.output) }
+    }
+
+    /// Returns the address in the line that begins with these words.
+    func address(after words: String) -> String? {
+        output.split(separator: "\n").first { $0.hasPrefix(words) }.map { String($0.dropFirst(words.count)) }
     }
 
     /// Waits for a text on standard error.

@@ -83,6 +83,7 @@ import Testing
         ("failBilling", "fail-billing ada MONTHLY", [:]), ("advance", "advance 40d", [:]),
         ("resolveBilling", "resolve-billing ada MONTHLY", [:]), ("subscriptions", "subscriptions ada", [:]),
         ("expire", "expire ada MONTHLY", [:]), ("withdraw", "product withdraw YEARLY", [:]),
+        ("withdrawnProducts", "product withdrawn", [:]),
         ("offer", "product offer YEARLY", [:]),
         ("buy", "buy ada PRINTS --quantity 2", ["BOUGHT": "transactionID"]),
         ("consumption", "consumption $BOUGHT", [:]),
@@ -100,7 +101,8 @@ import Testing
         ("transactions", "transactions ada", [:]), ("entitlements", "entitlements ada", [:]),
         ("unfinished", "unfinished ada", [:]),
         ("promote", "promote ada PRINTS", [:]),
-        ("devices", "device list ada", [:]), ("receipt", "device receipt $DEVICE", [:]),
+        ("devices", "device list ada", [:]), ("buy", "buy ada PRINTS --device $DEVICE", [:]),
+        ("receipt", "device receipt $DEVICE", [:]),
         ("switchAccount", "device switch $DEVICE bert", [:]), ("signOut", "device sign-out $DEVICE", [:]),
         ("exportState", "export $FILE", [:]), ("importState", "import $FILE", [:]),
     ]
@@ -122,6 +124,7 @@ import Testing
             // Reading operations are called in both forms, changing ones in one of them.
             let isReading = [
                 "list", "show", "get", "clock", "products", "orders", "transactions", "subscriptions", "entitlements",
+                "withdrawn",
             ]
             .contains { step.words.split(separator: " ").prefix(2).contains(Substring($0)) }
             if isReading || (step.keep.isEmpty && index % 2 == 0) {

@@ -35,18 +35,24 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Buys a product for an account, without a device. Each device of the account gets an update.
+    /// Buys a product for an account. Without a device, each device of the account gets an update.
+    ///
+    /// With a device, it is a payment of that device: the device gets the outcome, and the settings can inject an error.
     ///
     /// A purchase that waits has the state `deferred` or `interrupted`, and the id that its transaction will have.
-    /// Throws `unknownAccount`, and `StoreFailure` if the store refuses the order.
+    /// Throws `unknownAccount`; `unknownDevice` for a device of another account; and `StoreFailure` if the store refuses the
+    /// order.
     @discardableResult
     package func buy(
         _ request: StoreControlWire.Buy, for name: AccountName
     ) async throws -> StoreControlWire.Transaction {
+        let device = request.deviceID.map(DeviceID.init(unchecked:))
+        if device != nil { try await applyInjectedFaults(to: .purchase) }
         let outcome = try await recordEvent({ try $0.existingAccount(name) }) { event in
             var order = Order(
                 accountID: event.account.id, productID: request.productID, quantity: request.quantity ?? 1,
                 appAccountToken: request.appAccountToken)
+            if let device { try event.setPayment(of: device, in: &order) }
             order.setOffer(request.offerID, kind: request.offerKind)
             let decision = try event.take(order, asksToBuy: request.simulatesAskToBuy ?? false)
             return try event.outcome(decision, of: order.productID)
@@ -276,6 +282,23 @@ extension SimulatorEvent {
             return try hold(order, for: .interruption)
         }
         return try sell(order)
+    }
+
+    /// Makes an order a payment of a device. The transaction number makes the identifier of the payment unique, and
+    /// equal in equal stores.
+    ///
+    /// Throws `unknownDevice` for a device of another account.
+    mutating func setPayment(of device: DeviceID, in order: inout Order) throws {
+        guard try db.device(device)?.account.id == account.id else {
+            throw SimulatorError(
+                .unknownDevice,
+                "The account \(account.name) has no device \(device); choose one of its devices, or sign one in.")
+        }
+        let number = nextNumber()
+        let payment = UUID(namespace: .simulatedStore, name: "payment \(try db.seed()) \(number)")
+        order.number = number
+        order.payment = PaymentID(unchecked: payment.uuidString.lowercased())
+        order.device = device
     }
 
     /// Repeats the answer to a payment if the payment is deferred, or if another device repeated it.

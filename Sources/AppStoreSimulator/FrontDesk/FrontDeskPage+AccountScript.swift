@@ -41,6 +41,12 @@ extension FrontDeskPage {
           plan: () => ({ call: ["POST", "/store/v1/devices", { account: account.name }], command: curl("POST", "/store/v1/devices", { account: account.name }),
             done: (device) => "The device " + device.deviceID + " is signed in to " + account.name + "." }),
         });
+        const rescindConsent = (account) => ({
+          label: "Rescind consent", title: "Rescind the consent of a parent for " + account.name + "?", isRisky: true, submitLabel: "Rescind consent",
+          warning: "The store tells the app's server that the child may no longer use the app. The purchases stay as they are.",
+          plan: () => ({ call: ["POST", accountPath(account.name, "rescind-consent")], command: command("account rescind-consent", [account.name]),
+            done: "The consent for " + account.name + " is rescinded. The store sends the notification RESCIND_CONSENT." }),
+        });
         const switchDevice = (device) => ({
           label: "Switch account", title: "Sign in the device " + device.deviceID + " to another account", submitLabel: "Switch account",
           fields: [{ name: "account", label: "Account", options: state.accounts.filter((account) => account.name !== device.account).map((account) => [account.name, account.name]) }],
@@ -67,7 +73,7 @@ extension FrontDeskPage {
             state.devices.length === 0 && make("p", { class: "soft" }, "No device is signed in. The app's SDK signs one in, or this page does."),
             make("ul", { class: "list", "aria-label": "Devices" }, state.devices.map((device) => make("li", { class: "line" }, make("code", {}, device.deviceID),
               make("span", { class: "buttons" }, state.accounts.length > 1 && button(switchDevice(device), device.deviceID), button(signOut(device), device.deviceID))))),
-            make("div", { class: "buttons" }, button(signIn(account))),
+            make("div", { class: "buttons" }, button(signIn(account)), button(rescindConsent(account), "for " + account.name)),
           ]);
         };
 

@@ -6,7 +6,7 @@ extension FrontDeskPage {
 
         // The values that the page shows, as the store last returned them.
         const state = {
-          accounts: [], families: [], devices: [], products: [], transactions: [], subscriptions: [], orders: [],
+          accounts: [], families: [], devices: [], products: [], withdrawn: [], transactions: [], subscriptions: [], orders: [],
           notifications: [], settings: {}, account: null, view: "accounts", clock: null, isLoaded: false,
         };
 
@@ -75,14 +75,18 @@ extension FrontDeskPage {
           nothingToAnswer: "Increase the price of the product first.",
           tooManyTransactions: "Use an account with at most 10,000 transactions.",
           invalidProduct: "Choose a product of the catalogue that is still sold.",
-          notAllowed: "Allow payments for the account.", productUnavailable: "The product was withdrawn. souk store product offer sells it again.",
+          notAllowed: "Allow payments for the account.", productUnavailable: "The product was withdrawn. Offer it again first.",
+          unknownDevice: "Choose a device of the account, or sign one in.",
           invalidQuantity: "Choose a quantity from 1 to 10. Only consumables and non-renewing subscriptions have one.",
           invalidOffer: "Choose an offer of this product.", invalidCode: "Use the identifier of an offer in the catalogue that a code redeems.",
           ineligibleForOffer: "Choose an account that the offer is for, such as one without a subscription of the group.",
         };
+        // The injected errors and latencies, which are settings: [name, value].
+        const isFault = (name) => /^(errors|latency)\./.test(name);
+        const faults = () => Object.entries(state.settings).filter(([name, value]) => isFault(name) && value !== "off" && value !== 0);
         const adviceFor = (problem) => {
-          const failing = Object.entries(state.settings).filter(([name, value]) => name.startsWith("errors.") && value !== "off");
-          return advice[problem.code] || (failing.length > 0 ? "The settings inject errors: " + failing.map(([name]) => name).join(", ") + "." : "");
+          const failing = faults().map(([name]) => name).filter((name) => name.startsWith("errors."));
+          return advice[problem.code] || (failing.length > 0 ? "The settings inject errors: " + failing.join(", ") + "." : "");
         };
 
         // Commands

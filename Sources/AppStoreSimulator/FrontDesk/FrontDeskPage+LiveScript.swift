@@ -8,16 +8,17 @@ extension FrontDeskPage {
         const rates = Array.from($("rate").options, (option) => ({ name: option.value, factor: Number(option.dataset.factor) }));
         let lastRate = "real";
 
-        // Returns the next date of the chosen account, and what happens then: [date, text].
-        const nextDate = () => {
+        // The next dates that the store names for the chosen account, earliest first: [date, text].
+        const nextDates = () => {
           const dates = [...state.subscriptions.map(nextOf), ...state.notifications.filter((notification) => notification.due).map((notification) => [notification.due, "a notification is sent again"])];
           const now = virtualNow();
-          return dates.filter(([date]) => date && Date.parse(date) > now).sort((left, right) => Date.parse(left[0]) - Date.parse(right[0]))[0];
+          return dates.filter(([date]) => date && Date.parse(date) > now).sort((left, right) => Date.parse(left[0]) - Date.parse(right[0]));
         };
+        const datesShown = 8;
 
         const drawClock = () => {
           if (!state.clock) return;
-          const now = virtualNow(), { rate } = state.clock, time = $("now"), next = nextDate();
+          const now = virtualNow(), { rate } = state.clock, time = $("now"), dates = nextDates(), [next] = dates;
           time.textContent = secondFormat.format(new Date(now)) + " UTC";
           time.dateTime = new Date(now).toISOString();
           $("speed").textContent = rate === 0 ? "paused" : rate === 1 ? "real time" : Math.round(rate).toLocaleString("en") + " times real time";
@@ -27,6 +28,8 @@ extension FrontDeskPage {
           $("to-next").hidden = !next;
           $("next").textContent = next ? "Next: " + next[1] + " on " + instant(next[0]) + ", " + remainingText(Date.parse(next[0]) - now) + "." : "";
           if (next) $("to-next").title = command("advance", [next[0]]);
+          $("later").hidden = dates.length < 2;
+          draw($("later").querySelector("ol"), dates.slice(1, datesShown), () => dates.slice(1, datesShown).map(([date, text]) => make("li", {}, timeElement(date), ": ", text)));
           const known = rates.find((named) => named.factor === rate);
           if (!known) return;
           if (rate !== 0 && !rates.some((named) => named.name === lastRate && named.factor === rate)) lastRate = known.name;
@@ -34,15 +37,16 @@ extension FrontDeskPage {
         };
         setInterval(drawClock, 1000);
 
-        const jump = (body, text) => act({ label: text, plan: () => ({ call: ["POST", path("clock", "advance"), body], command: command("advance", [body.period || body.to]),
+        const jumpBy = (body, label) => ({ label, plan: () => ({ call: ["POST", path("clock", "advance"), body], command: command("advance", [body.period || body.to]),
           done: (clock) => { takeClock(clock); return "The time is " + instant(clock.now) + " UTC."; } }) });
+        const jump = (body, label) => act(jumpBy(body, label));
         const setRate = (timeRate) => act({ label: "Speed", plan: () => ({ call: ["PUT", path("clock", "rate"), { timeRate }], command: command("clock rate", [timeRate]),
           done: (clock) => { takeClock(clock); return timeRate === "frozen" ? "The time is paused." : "The speed of time is " + timeRate + "."; } }) });
         document.querySelectorAll("[data-advance]").forEach((element) => {
           element.title = command("advance", [element.dataset.advance]);
           element.addEventListener("click", () => jump({ period: element.dataset.advance }, element.textContent));
         });
-        $("to-next").addEventListener("click", () => { const next = nextDate(); if (next) jump({ to: next[0] }, "To the next date"); });
+        $("to-next").addEventListener("click", () => { const [next] = nextDates(); if (next) jump({ to: next[0] }, "To the next date"); });
         $("pause").addEventListener("click", () => setRate(state.clock.rate === 0 ? lastRate : "frozen"));
         $("rate").addEventListener("change", () => setRate($("rate").value));
 
@@ -81,7 +85,7 @@ extension FrontDeskPage {
               $("connection").textContent = problem.code === "noAnswer" ? "Not connected" : problem.message;
             }
             this.draw();
-            const now = fingerprint([state.accounts, state.transactions, state.subscriptions, state.orders, state.notifications, state.settings]);
+            const now = fingerprint([state.accounts, state.transactions, state.subscriptions, state.orders, state.products, state.withdrawn, state.devices, state.notifications, state.settings]);
             this.unchangedReads = now === this.last ? this.unchangedReads + 1 : 0;
             this.last = now;
             this.schedule(performance.now() - begin);
@@ -89,13 +93,13 @@ extension FrontDeskPage {
 
           async readAccount() {
             const account = chosen();
-            if (!account) { Object.assign(state, { devices: [], transactions: [], subscriptions: [], orders: [], products: [] }); return; }
-            const { name } = account, ordersPath = path("orders") + "?" + new URLSearchParams({ account: name });
-            const productsPath = path("products") + "?" + new URLSearchParams({ storefront: account.storefront });
-            const [{ devices }, { transactions }, { subscriptions }, { orders: waiting }, { products }] = await Promise.all([
-              request("GET", accountPath(name, "devices")), request("GET", accountPath(name, "transactions")), request("GET", accountPath(name, "subscriptions")), request("GET", ordersPath), request("GET", productsPath)]);
+            if (!account) { Object.assign(state, { devices: [], transactions: [], subscriptions: [], orders: [], products: [], withdrawn: [] }); return; }
+            const { name } = account, orders = path("orders") + "?" + new URLSearchParams({ account: name });
+            const shelf = (list) => request("GET", path(list) + "?" + new URLSearchParams({ storefront: account.storefront }));
+            const [{ devices }, { transactions }, { subscriptions }, { orders: waiting }, { products }, { products: withdrawn }] = await Promise.all([
+              request("GET", accountPath(name, "devices")), request("GET", accountPath(name, "transactions")), request("GET", accountPath(name, "subscriptions")), request("GET", orders), shelf("products"), shelf("withdrawn-products")]);
             if (state.account !== name) { this.isStale = true; return; }
-            Object.assign(state, { devices, subscriptions, orders: waiting, products, transactions: transactions.map((sale) => ({ ...sale, claims: claims(sale.signedTransaction) })) });
+            Object.assign(state, { devices, subscriptions, orders: waiting, products, withdrawn, transactions: transactions.map((sale) => ({ ...sale, claims: claims(sale.signedTransaction) })) });
           },
 
           draw() {
@@ -103,6 +107,7 @@ extension FrontDeskPage {
             drawAccounts();
             drawClock();
             drawSettings();
+            drawFaults();
             drawFamilies();
             drawNotifications();
             if (chosen()) { drawAccount(); drawOrders(); drawProducts(); drawSubscriptions(); drawTransactions(); }
@@ -111,7 +116,7 @@ extension FrontDeskPage {
           schedule(spent) {
             if (document.hidden) return;
             let wait = Math.max(this.unchangedReads > 5 ? 10000 : 3000, 20 * spent);
-            const next = nextDate();
+            const [next] = nextDates();
             if (next && state.clock && state.clock.rate > 0) {
               const due = (Date.parse(next[0]) - virtualNow()) / state.clock.rate + 200;
               wait = Math.min(wait, Math.max(1000, 20 * spent, due));

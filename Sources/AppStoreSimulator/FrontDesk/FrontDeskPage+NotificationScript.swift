@@ -111,4 +111,36 @@ extension FrontDeskPage {
         });
 
         """#
+
+    /// The script of the injected errors and latencies: their list and the form that adds one.
+    static let faultScript: StaticString = #"""
+        const setFault = (name, value, done) => ({ call: ["PUT", path("settings", name), { value }], command: command("settings set", [name, value]), done });
+        const removeFault = (name) => ({
+          label: "Remove", plan: () => setFault(name, name.startsWith("latency.") ? "0" : "off", "The setting " + name + " injects nothing now."),
+        });
+        const drawFaults = () => {
+          const found = faults();
+          $("faults-note").hidden = found.length === 0;
+          $("faults-note").textContent = plural(found.length, "injected fault");
+          draw($("faults"), found, () => found.length === 0 ? make("li", { class: "soft" }, "No errors or latencies are injected.")
+            : found.map(([name, value]) => make("li", { class: "line" }, make("span", {}, make("code", {}, name), " is ", make("strong", {}, value + (name.startsWith("latency.") ? " s" : ""))),
+              button(removeFault(name), name))));
+        };
+
+        // Each setting has a control of its own, of which one is visible.
+        const faultControl = () => Array.from(document.querySelectorAll("[data-fault]")).find((box) => box.dataset.fault === $("fault-name").value).querySelector("select, input");
+        const offerFault = () => document.querySelectorAll("[data-fault]").forEach((box) => {
+          const isChosen = box.dataset.fault === $("fault-name").value;
+          box.hidden = !isChosen;
+          box.querySelector("select, input").disabled = !isChosen;
+        });
+        $("fault-name").addEventListener("change", offerFault);
+        $("add-fault").addEventListener("submit", (event) => {
+          event.preventDefault();
+          const name = $("fault-name").value;
+          perform(setFault(name, faultControl().value.trim(), (setting) => "The setting " + name + " is " + setting.value + "."));
+        });
+        offerFault();
+
+        """#
 }

@@ -20,18 +20,22 @@ extension FrontDeskPage {
 
         const buy = (product, account) => {
           const offers = offersOf(product).map(([kind, offer]) => [JSON.stringify([kind, offer.id]), offer.id + " (" + kind + "): " + offerText(offer)]);
+          const introductory = product.subscription && product.subscription.introductoryOffer;
           return {
             label: "Buy", title: "Buy " + (product.displayName || product.id) + " for " + account, tone: "main",
             fields: [
               ["consumable", "nonRenewingSubscription"].includes(product.kind) && { name: "quantity", label: "Quantity", type: "number", min: 1, max: 10, value: 1, required: true },
-              offers.length > 0 && { name: "offer", label: "Offer", options: [["", "the price of the product"], ...offers] },
+              (offers.length > 0 || introductory) && { name: "offer", label: "Offer", options: [["", introductory ? "introductory, for a new subscriber: " + offerText(introductory) : "the price of the product"], ...offers] },
+              state.devices.length > 0 && { name: "device", label: "Device that pays", options: [["", "none, outside of the app"], ...state.devices.map(({ deviceID }) => [deviceID, deviceID])],
+                hint: "A device pays as the app does. It gets the result, and injected errors apply." },
               { name: "token", label: "App account token (optional)", pattern: "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", hint: "A UUID that the app gives each customer" },
               { name: "asks", label: "This purchase waits for approval (Ask to Buy)", type: "checkbox" },
             ].filter(Boolean),
-            plan: ({ quantity = "1", offer = "", token = "", asks = false }) => {
+            plan: ({ quantity = "1", offer = "", device = "", token = "", asks = false }) => {
               const [offerKind, offerID] = offer ? JSON.parse(offer) : [], body = { productID: product.id }, options = [];
               if (quantity !== "1") { body.quantity = Number(quantity); options.push("--quantity", quantity); }
               if (offerID) { Object.assign(body, { offerID, offerKind }); options.push("--offer", offerID, "--offer-kind", offerKind); }
+              if (device) { body.deviceID = device; options.push("--device", device); }
               if (token) { body.appAccountToken = token; options.push("--app-account-token", token); }
               if (asks) { body.simulatesAskToBuy = true; options.push("--simulate-ask-to-buy"); }
               return { call: ["POST", accountPath(account, "buy"), body], command: command("buy", [account, product.id], options), done: sold };
@@ -54,10 +58,30 @@ extension FrontDeskPage {
             command: command("price-increase", [product.id, price], needsConsent ? [] : ["--no-consent"]), done: "The price of " + product.id + " is " + price + " from the next renewal on." }),
         });
 
+        const promote = (product, account) => {
+          const offers = ((product.subscription || {}).winBackOffers || []).map((offer) => [offer.id, offer.id + ": " + offerText(offer)]);
+          return {
+            label: "Promote", title: "Begin a purchase of " + (product.displayName || product.id) + " on the page of the app in the App Store", submitLabel: "Begin the purchase",
+            fields: offers.length > 0 ? [{ name: "offer", label: "Win-back offer", options: [["", "none"], ...offers] }] : undefined,
+            plan: ({ offer = "" }) => ({ call: ["POST", accountPath(account, "promote"), offer ? { productID: product.id, offerID: offer } : { productID: product.id }],
+              command: command("promote", [account, product.id], offer ? ["--offer", offer] : []),
+              done: "The purchase of " + product.id + " has begun. The first device of " + account + " that takes it completes it." }),
+          };
+        };
+        const withdraw = (product) => ({
+          label: "Withdraw", title: "Withdraw " + (product.displayName || product.id) + " from sale?", isRisky: true, submitLabel: "Withdraw",
+          warning: "No account can buy the product. Its subscriptions end with their periods. You can offer it again.",
+          plan: () => ({ call: ["POST", path("products", product.id, "withdraw")], command: command("product withdraw", [product.id]), done: product.id + " is withdrawn from sale." }),
+        });
+        const offerAgain = (product) => ({
+          label: "Offer again",
+          plan: () => ({ call: ["POST", path("products", product.id, "offer")], command: command("product offer", [product.id]), done: product.id + " is sold again." }),
+        });
+
         const drawProducts = () => {
           const account = chosen();
           if (!account) return;
-          draw($("products"), [state.products, account.name], () => state.products.length === 0
+          draw($("products"), [state.products, state.devices, account.name], () => state.products.length === 0
             ? make("li", { class: "soft" }, "The catalogue has no products. Start souk simulate with --catalog.")
             : state.products.map((product) => {
               const terms = product.subscription, offers = offersOf(product);
@@ -66,8 +90,12 @@ extension FrontDeskPage {
                 terms && terms.introductoryOffer && make("p", { class: "soft" }, "Introductory offer: " + offerText(terms.introductoryOffer)),
                 offers.length > 0 && make("p", { class: "soft" }, plural(offers.length, "further offer"))),
               make("div", { class: "sale" }, make("p", { class: "price" }, product.displayPrice, terms && make("span", { class: "soft" }, " / " + periodText(terms.period).replace(/^1 /, ""))),
-                make("div", { class: "buttons end" }, terms && button(increasePrice(product), "of " + product.id), button(buy(product, account.name), product.displayName || product.id))));
+                button(buy(product, account.name), product.displayName || product.id)),
+              make("div", { class: "buttons minor" }, button(promote(product, account.name), product.id), terms && button(increasePrice(product), "of " + product.id), button(withdraw(product), product.id)));
             }));
+          $("withdrawn-box").hidden = state.withdrawn.length === 0;
+          draw($("withdrawn"), state.withdrawn, () => state.withdrawn.map((product) => make("li", { class: "line" },
+            make("span", {}, product.displayName || product.id, " ", make("code", {}, product.id)), button(offerAgain(product), product.id))));
           draw($("code-product"), state.products, () => [make("option", { value: "" }, "any product"),
             ...state.products.filter((product) => product.subscription).map((product) => make("option", { value: product.id }, product.displayName || product.id))]);
         };

@@ -16,11 +16,13 @@ extension FrontDeskPage {
         .now .soft, .clock label, #next { font-size: .88rem; }
         #next { flex-basis: 100%; text-align: end; }
         #next:empty { display: none; }
+        #later { flex-basis: 100%; font-size: .88rem; text-align: end; }
+        #later summary { margin-left: auto; } #later ol { list-style: none; margin: .3rem 0 0; padding: 0; }
         nav { grid-column: 1 / -1; display: flex; flex-wrap: wrap; gap: .2rem; align-items: center; border-bottom: 1px solid var(--line); padding-bottom: .5rem; }
         nav a { padding: .3rem .75rem; border-radius: .5rem; color: var(--soft); text-decoration: none; font-size: .94rem; }
         nav a:hover { color: var(--ink); }
         nav a[aria-current] { background: var(--accent-soft); color: var(--accent); font-weight: 600; }
-        .warn { color: var(--warning); }
+        .warn, nav a.warn { color: var(--warning); }
         #connection { margin-left: auto; font-size: .88rem; }
         button { padding: .34rem .8rem; min-height: 2.1rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--card); cursor: pointer; font-size: .92rem; white-space: nowrap; overflow-wrap: normal; }
         button:hover:not(:disabled) { border-color: var(--accent); color: var(--accent); }
@@ -42,7 +44,7 @@ extension FrontDeskPage {
         .stack { display: grid; gap: .45rem; }
         .stack label, .inline label { font-size: .86rem; color: var(--soft); }
         .stack button { margin-top: .3rem; }
-        #new-account { border-top: 1px solid var(--line); padding-top: .9rem; }
+        #withdrawn-box, #new-account { border-top: 1px solid var(--line); padding-top: .9rem; }
         .inline, .line, .buttons { display: flex; flex-wrap: wrap; gap: .5rem .6rem; align-items: center; min-width: 0; }
         .line > * { min-width: 0; overflow-wrap: anywhere; }
         .buttons.end { justify-content: flex-end; }
@@ -80,6 +82,8 @@ extension FrontDeskPage {
         .products .soft { font-size: .86rem; }
         .products code { font-size: .8rem; color: var(--soft); }
         .sale { display: flex; flex-wrap: wrap; gap: .4rem .8rem; align-items: center; justify-content: space-between; }
+        .minor button { min-height: 1.8rem; padding: .15rem .6rem; font-size: .84rem; }
+        #add-fault .inline { border: 0; padding: 0; }
         .price { font-weight: 650; font-variant-numeric: tabular-nums; } .price .soft { font-weight: 400; }
         .pill { display: inline-block; white-space: nowrap; overflow-wrap: normal; padding: .08rem .5rem; border-radius: 1rem; font-size: .78rem; font-weight: 650; background: var(--paper); color: var(--soft); }
         .pill.good { background: var(--good-soft); color: var(--good); }
@@ -165,7 +169,7 @@ extension FrontDeskPage {
         }
         @media (max-width: 56rem) {
           header { grid-template-columns: minmax(0, 1fr); }
-          .clock { justify-content: flex-start; } #next { text-align: start; }
+          .clock { justify-content: flex-start; } #next, #later { text-align: start; } #later summary { margin-left: 0; }
           nav a { padding-inline: .5rem; font-size: .9rem; }
           .columns { grid-template-columns: minmax(0, 1fr); }
           .pane { padding: 1rem; }

@@ -124,15 +124,20 @@ extension FrontDeskPage {
             default: return [null, subscription.expirationIntent ? "Ended because " + intents[subscription.expirationIntent] + "." : "Ended."];
           }
         };
+        // Moves the time by the period of a subscription. A withdrawn product has none here.
+        const onePeriod = ({ productID }) => {
+          const { period } = (state.products.find((product) => product.id === productID) || {}).subscription || {};
+          return period && button(jumpBy({ period }, "+1 period (" + periodText(period) + ")"), "of " + productID);
+        };
         const subscriptionButtons = (account, subscription) => {
           const about = subscription.productID, hasStatus = (...words) => words.includes(subscription.status);
           const actionButton = (label, word, done, rest) => button(subscriptionAction(account, subscription, label, word, done, rest), about);
-          if (subscription.sharedBy) return [make("p", { class: "soft" }, "Shared by " + subscription.sharedBy + ". Use the actions of that account.")];
+          if (subscription.sharedBy) return [make("p", { class: "soft" }, "Shared by " + subscription.sharedBy + ", whose account has the actions.")];
           if (hasStatus("expired", "revoked")) return [];
           return [
             subscription.priceIncrease === "pending" && [button(consent(account, subscription, true), about), button(consent(account, subscription, false), about)],
             subscription.autoRenews && actionButton("Cancel", "cancel", "The subscription ends with its period."), button(resume(account, subscription), about),
-            actionButton("Renew now", "renew", "The next period is sold."), actionButton("Fail billing", "fail-billing", "Payments fail from the next renewal on."),
+            onePeriod(subscription), actionButton("Renew now", "renew", "The next period is sold."), actionButton("Fail billing", "fail-billing", "Payments fail from the next renewal on."),
             actionButton("Resolve billing", "resolve-billing", "Payments work again."),
             actionButton("Expire", "expire", "The period has ended.", { title: "End the current period of " + about + "?", isRisky: true, warning: "The customer loses access now. This cannot be reversed." }),
           ];

@@ -37,6 +37,10 @@ extension FrontDeskPage {
         <select id="code-product"></select>
         <button type="submit">Redeem</button>
         </form>
+        <div id="withdrawn-box" class="stack" hidden>
+        <h3 id="withdrawn-title">Withdrawn from sale</h3>
+        <ul id="withdrawn" class="list" aria-labelledby="withdrawn-title"></ul>
+        </div>
         </section>
         <section class="card pane" aria-labelledby="subscriptions-title">
         <h3 id="subscriptions-title">Subscriptions</h3>
@@ -53,73 +57,97 @@ extension FrontDeskPage {
 
     /// The families and their members.
     var familiesView: HTML {
-        """
-        <div class="view" data-panel="families" hidden>
-        <section class="card pane" aria-labelledby="families-title">
-        <h2 id="families-title">Families</h2>
-        <p class="soft">The members share products through Family Sharing. Removing the organizer ends the family.</p>
-        <ul id="families" class="list"></ul>
-        <form id="new-family" class="inline" aria-label="Create a family">
-        <label for="family-name">Name of a new family</label>
-        <input id="family-name" maxlength="255" autocomplete="off" spellcheck="false" required>
-        <label for="family-organizer">Organizer</label>
-        <select id="family-organizer" required></select>
-        <button type="submit" class="main">Create family</button>
-        </form>
-        </section>
-        </div>
-        """
+        Self.view(
+            "families", titled: "Families",
+            """
+            <p class="soft">The members share products through Family Sharing. Removing the organizer ends the family.</p>
+            <ul id="families" class="list"></ul>
+            <form id="new-family" class="inline" aria-label="Create a family">
+            <label for="family-name">Name of a new family</label>
+            <input id="family-name" maxlength="255" autocomplete="off" spellcheck="false" required>
+            <label for="family-organizer">Organizer</label>
+            <select id="family-organizer" required></select>
+            <button type="submit" class="main">Create family</button>
+            </form>
+            """)
     }
 
     /// The notifications to the app's server.
     var notificationsView: HTML {
-        """
-        <div class="view" data-panel="notifications" hidden>
-        <section class="card pane" aria-labelledby="notifications-title">
-        <h2 id="notifications-title">Notifications to the app's server</h2>
-        <p id="notifications-note" class="soft"></p>
-        <form id="notification-filter" class="inline" role="search" aria-label="Filter the notifications">
-        <label for="notification-account">Account</label>
-        <select id="notification-account"></select>
-        <label for="notification-type">Type</label>
-        <select id="notification-type"></select>
-        <button type="button" id="deliver">Deliver now</button>
-        </form>
-        <div id="notifications"></div>
-        </section>
-        </div>
-        """
+        Self.view(
+            "notifications", titled: "Notifications to the app's server",
+            """
+            <p id="notifications-note" class="soft"></p>
+            <form id="notification-filter" class="inline" role="search" aria-label="Filter the notifications">
+            <label for="notification-account">Account</label>
+            <select id="notification-account"></select>
+            <label for="notification-type">Type</label>
+            <select id="notification-type"></select>
+            <button type="button" id="deliver">Deliver now</button>
+            </form>
+            <div id="notifications"></div>
+            """)
     }
 
     /// The form that runs a scenario, and its results.
     var scenariosView: HTML {
+        Self.view(
+            "scenarios", titled: "Scenarios",
+            """
+            <p class="soft">A scenario runs in a store of its own. The accounts of this store stay as they are. If the file \
+            names a catalogue by its path, the catalogue of this store is used.</p>
+            <form id="run-scenario" class="inline" aria-label="Run a scenario">
+            <label for="scenario-file">Scenario file</label>
+            <input id="scenario-file" type="file" accept=".json,application/json" required>
+            <button type="submit" class="main">Run</button>
+            </form>
+            <div id="scenario-report" tabindex="-1"></div>
+            """)
+    }
+
+    /// The injected errors and latencies, and a form for each other setting.
+    var settingsView: HTML {
+        let settings = StoreSetting.all.enumerated().map { (number: $0, setting: $1) }
+        let faults = settings.filter { $0.setting.isFault }
+        return Self.view(
+            "settings", titled: "Settings of the store",
+            """
+            <h3>Injected errors and latencies</h3>
+            <p class="soft">They test how an app handles them. They apply to the devices of all accounts.</p>
+            <ul id="faults" class="list"></ul>
+            <form id="add-fault" class="inline" aria-label="Inject an error or a latency">
+            <label for="fault-name">Setting</label>
+            <select id="fault-name">\(faults.map { Self.option(of: $0.setting) }.joined())</select>
+            \(faults.map { Self.value(of: $0.setting, number: $0.number) }.joined())
+            <button type="submit">Inject</button>
+            </form>
+            <h3>Other settings</h3>
+            <p class="soft">They apply to all accounts.</p>
+            <div id="settings">\(settings.filter { !$0.setting.isFault }
+                .map { Self.form(of: $0.setting, number: $0.number) }.joined())</div>
+            """)
+    }
+
+    /// A view of one card. The navigation shows it by its name.
+    private static func view(_ name: String, titled title: String, _ content: HTML) -> HTML {
         """
-        <div class="view" data-panel="scenarios" hidden>
-        <section class="card pane" aria-labelledby="scenarios-title">
-        <h2 id="scenarios-title">Scenarios</h2>
-        <p class="soft">A scenario runs in a store of its own. The accounts of this store stay as they are. If the file \
-        names a catalogue by its path, the catalogue of this store is used.</p>
-        <form id="run-scenario" class="inline" aria-label="Run a scenario">
-        <label for="scenario-file">Scenario file</label>
-        <input id="scenario-file" type="file" accept=".json,application/json" required>
-        <button type="submit" class="main">Run</button>
-        </form>
-        <div id="scenario-report" tabindex="-1"></div>
+        <div class="view" data-panel="\(name)" hidden>
+        <section class="card pane" aria-labelledby="\(name)-title">
+        <h2 id="\(name)-title">\(title)</h2>
+        \(content)
         </section>
         </div>
         """
     }
 
-    /// The settings, each with a form.
-    var settingsView: HTML {
+    private static func option(of fault: StoreSetting) -> HTML {
+        "<option value=\"\(fault.name)\">\(fault.name): \(fault.summary)</option>"
+    }
+
+    private static func value(of fault: StoreSetting, number: Int) -> HTML {
         """
-        <div class="view" data-panel="settings" hidden>
-        <section class="card pane" aria-labelledby="settings-title">
-        <h2 id="settings-title">Settings of the store</h2>
-        <p class="soft">They apply to all accounts. Use errors and latencies to test how an app handles them.</p>
-        <div id="settings">\(StoreSetting.all.enumerated().map { Self.form(of: $1, number: $0) }.joined())</div>
-        </section>
-        </div>
+        <span class="inline" data-fault="\(fault.name)" hidden><label for="setting-\(number)">Value</label>
+        \(control(of: fault, number: number))</span>
         """
     }
 
@@ -135,19 +163,25 @@ extension FrontDeskPage {
     }
 
     private static func control(of setting: StoreSetting, number: Int) -> HTML {
+        let about: HTML = setting.isFault ? "" : " aria-describedby=\"about-\(number)\""
         let choices: [String]
         switch setting.kind {
         case .flag: choices = ["false", "true"]
-        case .choice(let texts): choices = texts
+        case .choice(let texts): choices = setting.isFault ? texts.filter { $0 != "off" } : texts
         case .storefront, .seconds, .url, .secret, .serverError:
             return """
-                <input id="setting-\(number)" aria-describedby="about-\(number)" title="\(setting.rule)" \
+                <input id="setting-\(number)"\(about) title="\(setting.rule)" \
                 autocomplete="off" spellcheck="false" required>
                 """
         }
         return """
-            <select id="setting-\(number)" aria-describedby="about-\(number)">\
+            <select id="setting-\(number)"\(about)>\
             \(choices.map { text -> HTML in "<option>\(text)</option>" }.joined())</select>
             """
     }
+}
+
+extension StoreSetting {
+    /// Whether the setting injects an error or a latency.
+    fileprivate var isFault: Bool { name.hasPrefix("errors.") || name.hasPrefix("latency.") }
 }

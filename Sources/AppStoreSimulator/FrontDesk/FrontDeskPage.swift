@@ -23,7 +23,8 @@ struct FrontDeskPage: Sendable {
             scripts: [
                 Self.basicsScript, Self.actionScript, Self.documentScript, Self.accountScript, Self.productScript,
                 Self.transactionScript, Self.timelineScript, Self.subscriptionScript, Self.familyScript,
-                Self.notificationScript, Self.scenarioScript, Self.settingScript, Self.clockScript, Self.liveScript,
+                Self.notificationScript, Self.scenarioScript, Self.settingScript, Self.faultScript, Self.clockScript,
+                Self.liveScript,
             ])
         page.asksItsServer = true
         return page
@@ -39,7 +40,8 @@ struct FrontDeskPage: Sendable {
         <a href="#/accounts" data-view="accounts">Accounts</a><a href="#/families" data-view="families">Families</a>\
         <a href="#/notifications" data-view="notifications">Notifications</a>\
         <a href="#/scenarios" data-view="scenarios">Scenarios</a>\
-        <a href="#/settings" data-view="settings">Settings</a>
+        <a href="#/settings" data-view="settings">Settings</a>\
+        <a href="#/settings" id="faults-note" class="warn" hidden></a>
         <span id="connection" class="warn" role="status"></span>
         </nav>
         </header>
@@ -81,6 +83,7 @@ struct FrontDeskPage: Sendable {
         <select id="rate">\(TimeRate.names.map(Self.option(rate:)).joined())</select>
         </div>
         <p id="next" class="soft"></p>
+        <details id="later" hidden><summary>Later dates</summary><ol></ol></details>
         </section>
         """
     }

@@ -138,9 +138,15 @@ enum DemoCommand {
     private static func keep(
         _ world: DemoWorld, _ inspector: DemoInspector?, until stop: StopSignal, quiet: Bool
     ) async throws {
+        try await world.sendNotifications()
         let lines: [TerminalText] = [
-            "", "The simulator listens at \(world.storeURL), the server at \(world.serverURL). Ctrl-C ends both.",
-            "  curl \(world.storeURL)/control/v1/products",
+            "", "Open both pages in a browser. Ctrl-C ends the simulator and the server.", "",
+            "The store's front desk: \(world.storeURL)/",
+            "  Buy for the account \(world.account), advance the time by a month, and refund.",
+            "  curl \(world.storeURL)/control/v1/products", "",
+            "The server's console: \(world.consoleURL)",
+            "  Search for \(world.customer.rawValue), whose features change with each purchase. The secret key to sign in:",
+            "  cat '\(world.secretKeyFile)'",
             "  curl -H 'Authorization: Bearer \(world.publicKey)' \(world.serverURL)\(world.customerPath)",
         ]
         try inspector?.announce(isQuiet: quiet)

@@ -19,6 +19,10 @@ actor DemoWorld {
     let clock: SimulatorClock
     nonisolated let storeURL: String
     nonisolated let serverURL: String
+    /// The URL of the server's console.
+    nonisolated let consoleURL: String
+    /// The file with the secret key, with which an operator signs in to the console.
+    nonisolated let secretKeyFile: String
     let publicKey: String
     let rootFile: String
     let simulatorFolder: String
@@ -76,9 +80,12 @@ actor DemoWorld {
         do {
             guard let serverURL = server.greeting["listening"]?.stringValue,
                 let publicKey = server.greeting["publicKey"]?.stringValue,
+                let consoleURL = server.greeting["console"]?.stringValue,
                 let secretFile = server.greeting["secretKeyFile"]?.stringValue
             else { throw Failure("the server's first line has no URL or no keys") }
             self.serverURL = serverURL
+            self.consoleURL = consoleURL
+            secretKeyFile = secretFile
             self.publicKey = publicKey
             secretKey = try InputFile.text(secretFile)
         } catch {
@@ -110,6 +117,7 @@ actor DemoWorld {
             [
                 "serve", "--database", "sqlite:\(folder.file("ledger.sqlite"))", "--bundle-id", bundleID.rawValue,
                 "--environment", "sandbox", "--root", root, "--clock", storeURL, "--port", "\(port)",
+                "--console",
             ] + (demoProducts.featureFile.map { ["--features", $0] } ?? []), named: "server",
             log: folder.file("server.log"))
     }
@@ -215,6 +223,14 @@ actor DemoWorld {
             let reached = min(clock.now(), server)
             return date.timeIntervalSince(reached) < 0.0005 ? true : nil
         }
+    }
+
+    /// Sends the store's notifications to the server from now on.
+    func sendNotifications() async throws {
+        let url = JSONValue.string(serverURL + "/v1/notifications/app-store")
+        _ = try await control.ask(
+            .put, "/settings/notificationsURL", StoreControlWire.SettingValue(value: url),
+            as: StoreControlWire.Setting.self)
     }
 
     /// The transactions of the account, newest last.

@@ -12,18 +12,23 @@ extension StoreCommand {
         try Arguments.identifier(text, called: "PRODUCT")
     }
 
-    static let products = [
+    private static func productList(_ usage: String, _ path: String, _ summary: String) -> Command {
         action(
-            "products", "List the products",
+            usage, summary,
             options: [
                 .init(
                     name: "storefront", value: "COUNTRY",
                     help: "the country whose prices are shown, such as DEU (the catalogue's country)")
             ]
         ) { client, arguments in
-            let path = StorePath("/products", query: [("storefront", arguments.text("storefront"))])
+            let path = StorePath(path, query: [("storefront", arguments.text("storefront"))])
             return try await client.ask(.get, path, as: ProductAnswer.self, StoreText.table)
-        },
+        }
+    }
+
+    static let products = [
+        productList("products", "/products", "List the products"),
+        productList("product withdrawn", "/withdrawn-products", "List the products that were withdrawn from sale"),
         action("product withdraw PRODUCT", "Stop selling a product; its subscriptions end with their period") {
             client, arguments in
             let product = arguments.operands[0]
@@ -66,6 +71,7 @@ extension StoreCommand {
                 .init(name: "offer", value: "ID", help: "use this offer of the product"),
                 .init(name: "offer-kind", value: "K", help: "the kind of the offer: promotional (default) or winBack"),
                 token, .init(name: "simulate-ask-to-buy", help: "this purchase waits for approval"),
+                .init(name: "device", value: "D", help: "pay with this device of the account; else outside of the app"),
             ]
         ) { client, arguments in
             let kind = arguments.text("offer-kind")
@@ -77,7 +83,8 @@ extension StoreCommand {
                 quantity: try arguments.integer("quantity", in: 1...10), offerID: arguments.text("offer"),
                 offerKind: kind.map { PaymentOffer.Kind(rawValue: $0) },
                 appAccountToken: try arguments.uuid("app-account-token"),
-                simulatesAskToBuy: arguments.has("simulate-ask-to-buy") ? true : nil)
+                simulatesAskToBuy: arguments.has("simulate-ask-to-buy") ? true : nil,
+                deviceID: arguments.text("device"))
             return try await client.askForTransaction(.post, "/accounts/\(arguments.operands[0])/buy", buy)
         },
         action(

@@ -55,6 +55,77 @@ struct FrontDeskActionTests {
         }
     }
 
+    @Test func `a purchase is made by the chosen device, which gets its result and the injected errors`() async throws {
+        try await TestStore.with { test in
+            let phone = try await Listener(test), other = try await Listener(test)
+            try await test.store.set(.errors(.purchase), to: "networkError")
+            let choose: JSONValue = ["select": "#field-device", "option": .string(phone.device.rawValue)]
+            let isRefused = DeskStep.wait("document.querySelector('#sheet-fault').textContent !== ''")
+            let steps: [[JSONValue]] = [
+                [DeskStep.press("Buy pack"), choose, ["text": "#sheet-command"], DeskStep.click("#sheet-go")],
+                [isRefused, ["text": "#sheet-fault"], ["press": "Escape"]],
+                [DeskStep.click("nav a:has-text(\"Settings\")"), DeskStep.press("Remove errors.purchase")],
+                [DeskStep.result("injects nothing"), DeskStep.click("nav a:has-text(\"Accounts\")")],
+                [DeskStep.press("Buy pack"), choose], DeskStep.confirm,
+                [DeskStep.result("Sold pack"), DeskStep.transactions(1), DeskStep.command],
+            ]
+            let answers = try await test.browse(steps.flatMap { $0 }, refusals: 1)
+            let command = "souk store buy anna pack --device \(phone.device) --url"
+            #expect(answers[0].stringValue?.hasPrefix(command) == true, "\(answers[0])")
+            #expect(answers[1].stringValue?.contains("errors.purchase") == true, "\(answers[1])")
+            #expect(answers[2].stringValue?.hasPrefix(command) == true, "\(answers[2])")
+            let result = try await phone.receive()
+            #expect(result.map(\.state) == ["purchased"] && result.first?.paymentID != nil)
+            #expect(try await other.receive().allSatisfy { $0.paymentID == nil })
+        }
+    }
+
+    @Test func `products are promoted, withdrawn and offered again, and a consent is rescinded`() async throws {
+        let receiver = Receiver { _ in 200 }
+        try await TestStore.with(change: { $0.notificationTransport = receiver }) { test in
+            try await test.store.set(.notificationsURL, to: .string(Receiver.url))
+            let device = try await test.device()
+            let isListed =
+                "[...document.querySelectorAll('#products code')].some((code) => code.textContent === 'pack')"
+            let steps: [[JSONValue]] = [
+                [DeskStep.press("Promote pack"), DeskStep.result("pack has begun"), DeskStep.command],
+                [DeskStep.press("Withdraw pack"), ["text": "#sheet-warning"]], DeskStep.confirm,
+                [DeskStep.result("is withdrawn"), DeskStep.command, DeskStep.wait("!\(isListed)")],
+                [["text": "#withdrawn"], DeskStep.press("Offer again pack"), DeskStep.result("is sold again")],
+                [DeskStep.command, DeskStep.wait(isListed)],
+                [DeskStep.wait("document.querySelector('#withdrawn-box').hidden")],
+                [DeskStep.press("Rescind consent for anna")], DeskStep.confirm,
+                [DeskStep.result("RESCIND_CONSENT"), DeskStep.command],
+            ]
+            let answers = try await test.browse(steps.flatMap { $0 })
+            #expect(answers[0].stringValue?.hasPrefix("souk store promote anna pack --url") == true)
+            #expect(answers[1].stringValue?.contains("offer it again") == true)
+            #expect(answers[2].stringValue?.hasPrefix("souk store product withdraw pack --url") == true)
+            #expect(answers[3].stringValue?.hasPrefix("pack pack") == true, "\(answers[3])")
+            #expect(answers[4].stringValue?.hasPrefix("souk store product offer pack --url") == true)
+            #expect(answers[5].stringValue?.hasPrefix("souk store account rescind-consent anna --url") == true)
+            #expect(
+                try await test.store.updates(for: device, after: nil).promotedPurchases?.map(\.productID) == ["pack"])
+            #expect(try test.store.notifications().map(\.type) == ["RESCIND_CONSENT"])
+        }
+    }
+
+    @Test func `the next dates are listed, and the time moves by a period of a subscription`() async throws {
+        try await TestStore.with { test in
+            try await test.buy("weekly")
+            try await test.buy("yearly")
+            let answers = try await test.browse([
+                DeskStep.transactions(2), ["text": "#next"], DeskStep.click("#later summary"),
+                DeskStep.answer("[...document.querySelectorAll('#later li')].map((date) => date.textContent)"),
+                DeskStep.press("+1 period (1 week) of weekly"), DeskStep.transactions(3), DeskStep.command,
+            ])
+            #expect(answers[0].stringValue?.hasPrefix("Next: weekly renews on 7 Feb 2026") == true, "\(answers[0])")
+            #expect(answers[1].arrayValue?.count == 1)
+            #expect(answers[1][0]?.stringValue?.contains("2027, 10:00: yearly renews") == true, "\(answers[1])")
+            #expect(answers[2].stringValue?.hasPrefix("souk store advance P1W --url") == true)
+        }
+    }
+
     @Test func `notifications show each attempt and are sent again`() async throws {
         let receiver = Receiver { _ in 500 }
         try await TestStore.with(change: { $0.notificationTransport = receiver }) { test in

@@ -101,7 +101,7 @@ struct FrontDeskTests {
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
             try await test.store.createAccount("bob")
-            let setting = "[data-setting=\"errors.purchase\"]"
+            let fault = "[data-fault=\"errors.purchase\"]"
             let answers = try await test.browse(
                 [
                     DeskStep.wait("document.querySelectorAll('#family-organizer option').length === 2"),
@@ -114,16 +114,27 @@ struct FrontDeskTests {
                 ] + DeskStep.confirm + [
                     DeskStep.wait("document.querySelectorAll('#families li li').length === 0"),
                     DeskStep.click("nav a:has-text(\"Settings\")"),
-                    ["select": .string("\(setting) select"), "option": "networkError"],
-                    DeskStep.click("\(setting) button"),
-                    DeskStep.result("errors.purchase is networkError"), DeskStep.command,
+                    ["select": "#fault-name", "option": "errors.purchase"],
+                    ["select": .string("\(fault) select"), "option": "networkError"], DeskStep.press("Inject"),
+                    DeskStep.result("errors.purchase is networkError"), DeskStep.command, ["text": "#faults-note"],
+                    ["select": "#fault-name", "option": "latency.updates"],
+                    DeskStep.fill("[data-fault=\"latency.updates\"] input", "2"), DeskStep.press("Inject"),
+                    DeskStep.wait("document.querySelectorAll('#faults code').length === 2"), ["text": "#faults"],
+                    DeskStep.press("Remove latency.updates"), DeskStep.result("latency.updates injects nothing"),
+                    DeskStep.command, DeskStep.press("Remove errors.purchase"),
+                    DeskStep.wait("document.querySelector('#faults-note').hidden"), ["text": "#faults"],
                     DeskStep.click("nav a:has-text(\"Accounts\")"), DeskStep.press("Increase price of monthly"),
                     DeskStep.fill("#field-price", "7.99"),
                 ] + DeskStep.confirm + [DeskStep.result("7.99 from the next renewal on"), DeskStep.command])
             #expect(answers[0] == "Add a member" && answers[1].stringValue?.contains("end the family") == true)
             #expect(
                 answers[2].stringValue?.hasPrefix("souk store settings set errors.purchase networkError --url") == true)
-            #expect(answers[3].stringValue?.hasPrefix("souk store price-increase monthly 7.99 --url") == true)
+            #expect(answers[3] == "1 injected fault")
+            #expect(answers[4] == "errors.purchase is networkErrorRemovelatency.updates is 2 sRemove")
+            #expect(answers[5].stringValue?.hasPrefix("souk store settings set latency.updates 0 --url") == true)
+            #expect(answers[6] == "No errors or latencies are injected.")
+            #expect(answers[7].stringValue?.hasPrefix("souk store price-increase monthly 7.99 --url") == true)
+            #expect(try test.store.settings().allSatisfy { !$0.name.hasPrefix("errors.") || $0.value == "off" })
             #expect(try test.store.families().isEmpty)
             #expect(try test.store.priceIncreases().map(\.productID) == ["monthly"])
         }

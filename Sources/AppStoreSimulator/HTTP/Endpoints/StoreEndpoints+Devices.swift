@@ -163,5 +163,11 @@ extension StoreEndpoints {
             try await call.store.setWithdrawn(try call.product, false)
             return Nothing()
         },
+        endpoint(
+            .get, "/control/v1/withdrawn-products", "withdrawnProducts", "Get the products that were withdrawn",
+            parameters: [storefront], refusals: [.unknownStorefront]
+        ) { call in
+            ProductAnswer(products: try call.store.withdrawnProducts(storefront: call.query["storefront"]))
+        },
     ]
 }

@@ -9,8 +9,8 @@ extension StoreEndpoints {
 
     static let purchases: [Endpoint<StoreHandler>] = [
         endpoint(
-            .post, accountPath + "/buy", "buy", "Buy for an account, without a device",
-            taking: StoreControlWire.Buy.self, canReturnStoreFailure: true
+            .post, accountPath + "/buy", "buy", "Buy for an account, on one of its devices or outside of the app",
+            taking: StoreControlWire.Buy.self, refusals: [.unknownDevice], canReturnStoreFailure: true
         ) { call, body in try await call.store.buy(body, for: try call.account) },
         endpoint(
             .post, accountPath + "/redeem", "redeem", "Redeem an offer code", taking: StoreControlWire.Redeem.self,

@@ -108,6 +108,7 @@ extension StoreControlWire.Buy: WireModel {
             .choice(["promotional", "winBack"]).described(
                 "by default the promotional or else the win-back offer with this id")),
         .optional("appAccountToken", .uuid), .optional("simulatesAskToBuy", .flag),
+        .optional("deviceID", .name.described("the device of the account that pays")),
     ])
 }
 
