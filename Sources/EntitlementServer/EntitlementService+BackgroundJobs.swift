@@ -6,6 +6,8 @@ extension EntitlementService {
     /// Creates the background jobs and registers the metrics of the webhooks.
     static func jobs(_ configuration: Configuration, _ parts: Parts) async throws -> [BackgroundJob] {
         var jobs = [sweepJob(configuration, parts), eventRetentionJob(configuration, parts), erasureJob(parts)]
+        let figures = FigureAggregator(database: configuration.database)
+        jobs.append(BackgroundJob(name: figuresJob, pause: 1, isShared: true) { try await figures.step() })
         if configuration.database.dialect != .sqlite {
             jobs.append(idempotencyJob(configuration, parts))
             let sequencer = FeedSequencer(database: configuration.database, changes: parts.changes)

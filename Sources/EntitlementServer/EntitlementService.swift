@@ -325,6 +325,7 @@ public final class EntitlementService: HTTPHandler {
             signing.endpoints,
             events.endpoints,
             deliveries.endpoints,
+            FigureRoutes(ledger: ledger).endpoints,
             metricsEndpoints,
             open.endpoints,
             IndexRoute(version: configuration.version, hasConsole: configuration.console != nil).endpoints,

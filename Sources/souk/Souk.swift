@@ -24,7 +24,8 @@ enum Souk {
         SigningCommands.token, CatalogueCommands.lint, CatalogueCommands.convert,
         CatalogueCommands.encrypt,
         PolicyCommands.lint, HubCommands.graph, HARCommands.lint, HARCommands.show, HARReplay.command,
-        LedgerCommands.replay, LedgerCommands.compact, InspectCommand.command, InterceptCommand.command,
+        FigureCommands.verify, FigureCommands.figures, ExportCommand.command, LedgerCommands.replay,
+        LedgerCommands.compact, InspectCommand.command, InterceptCommand.command,
         WaitCommand.command,
         VersionCommand.command,
     ]

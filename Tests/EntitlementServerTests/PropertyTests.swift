@@ -124,6 +124,8 @@ struct RandomLife: Sendable {
                 $0.quantity = 1
                 $0.type = .autoRenewableSubscription
                 $0.signedDate = Self.day(start)
+                $0.price = number % 2 == 0 ? 4990 : 39_990
+                $0.currency = "USD"
                 $0.environment = .sandbox
             }
             transactions.append(period)
@@ -190,9 +192,20 @@ struct RandomLife: Sendable {
         if Bool.random(using: &numbers) { refund(&purchase, at: at + 1, &numbers) }
     }
 
-    func signed(by bench: ServerBench) throws -> [SignedFact] {
-        try transactions.map { SignedFact(text: try bench.sign($0), isRenewal: false) }
-            + renewals.map { SignedFact(text: try bench.sign($0), isRenewal: true) }
+    /// - Parameter offset: A number that is added to all ids, so that several lives fit into one ledger.
+    func signed(by bench: ServerBench, offset: Int = 0) throws -> [SignedFact] {
+        func moved(_ id: String?) -> String? { id.flatMap { Int($0) }.map { String($0 + offset) } }
+        return try transactions.map { transaction in
+            var transaction = transaction
+            transaction.transactionId = moved(transaction.transactionId)
+            transaction.originalTransactionId = moved(transaction.originalTransactionId)
+            return SignedFact(text: try bench.sign(transaction), isRenewal: false)
+        }
+            + renewals.map { renewal in
+                var renewal = renewal
+                renewal.originalTransactionId = moved(renewal.originalTransactionId)
+                return SignedFact(text: try bench.sign(renewal), isRenewal: true)
+            }
     }
 
     /// Returns the state of the facts, computed without a server, in their original order.

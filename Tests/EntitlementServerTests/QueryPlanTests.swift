@@ -39,6 +39,10 @@ import Testing
         for path in ["", "?query=an", "/customer?id=anna", "/customer?id=anna&purchase=1", "/fact?id=anna&sequence=1"] {
             #expect(try await visitor.get(path).status == 200)
         }
+        for job in bench.service.jobs where job.name == "figures" { while try await job.step() {} }
+        for path in ["mrr", "churn?by=month", "retention?by=month&group=product", "lifetime-value?group=country"] {
+            #expect(try await bench.send(.get, "/v1/figures/\(path)", as: .secret).status == 200)
+        }
         bench.clock.advance(by: 60 * 86400)
         _ = try await bench.get("anna")
         try await bench.deliver()

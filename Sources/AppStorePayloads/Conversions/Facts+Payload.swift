@@ -24,7 +24,9 @@ extension TransactionFact {
             isUpgraded: payload.isUpgraded ?? false,
             isFamilyShared: payload.inAppOwnershipType == .familyShared, appAccountToken: payload.appAccountToken,
             groupID: payload.subscriptionGroupIdentifier, price: payload.storePrice, isTrial: isFree,
-            isIntroductory: payload.offerType == .introductory && !isFree, signedDate: signedDate, digest: digest)
+            isIntroductory: payload.offerType == .introductory && !isFree, storefront: payload.storefront,
+            offerType: payload.offerType?.rawValue, offerIdentifier: payload.offerIdentifier,
+            revocationPercentage: payload.revocationPercentage, signedDate: signedDate, digest: digest)
     }
 }
 

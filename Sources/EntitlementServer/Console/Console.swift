@@ -44,7 +44,7 @@ struct Console: Sendable {
     }
 
     /// All routes of the console.
-    var routes: [ConsoleRoute] { signInRoutes + customerRoutes + grantRoutes }
+    var routes: [ConsoleRoute] { signInRoutes + customerRoutes + grantRoutes + figureRoutes }
 
     /// Responds to a request to a route, or refuses it.
     func respond(

@@ -27,7 +27,19 @@ enum FactSummary {
         ] where isSet {
             members[name] = true
         }
+        members["storefront"] = fact.storefront.map { .string($0) }
+        members["offerType"] = fact.offerType.map { .number($0) }
+        members["offerIdentifier"] = fact.offerIdentifier.map { .string($0) }
+        members["revocationPercentage"] = fact.revocationPercentage.map { .number($0) }
         return members.text()
+    }
+
+    /// Returns the summary that versions without figures wrote: it has no country, no offer and no part of a refund.
+    static func formerText(of fact: TransactionFact) -> String {
+        var former = fact
+        (former.storefront, former.offerType, former.offerIdentifier) = (nil, nil, nil)
+        former.revocationPercentage = nil
+        return text(of: former)
     }
 
     static func text(of fact: RenewalFact) -> String {
@@ -60,7 +72,9 @@ enum FactSummary {
             isUpgraded: summary.flag("isUpgraded"), isFamilyShared: summary.flag("isFamilyShared"),
             groupID: summary["subscriptionGroupIdentifier"]?.stringValue, price: price,
             isTrial: summary.flag("isTrial"),
-            isIntroductory: summary.flag("isIntroductory"), source: source,
+            isIntroductory: summary.flag("isIntroductory"), storefront: summary["storefront"]?.stringValue,
+            offerType: summary["offerType"]?.intValue, offerIdentifier: summary["offerIdentifier"]?.stringValue,
+            revocationPercentage: summary["revocationPercentage"]?.intValue, source: source,
             isFromReceipt: summary.flag("isFromReceipt"), signedDate: signedAt, digest: digest)
     }
 

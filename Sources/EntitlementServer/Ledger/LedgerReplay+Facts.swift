@@ -69,7 +69,11 @@ extension LedgerTransaction {
             return "differs from the signed data in \(columns.joined(separator: ", "))"
         }
         let summary: String? = try row["summary"]
-        let isSummary = readings.contains { Self.isSame(summary, $0.row.summary) }
+        let isSummary = readings.contains { reading in
+            if Self.isSame(summary, reading.row.summary) { return true }
+            guard case .transaction(let fact) = reading.content else { return false }
+            return Self.isSame(summary, FactSummary.formerText(of: fact))
+        }
         return isSummary ? nil : "has a summary that differs from the signed data"
     }
 

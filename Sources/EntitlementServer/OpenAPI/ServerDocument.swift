@@ -12,7 +12,7 @@ extension OpenAPIDocument {
                 JSON in UTF-8, with RFC 3339 dates and money as decimal strings. Unknown members are ignored. Absent \
                 values are left out and never null, except where this document allows null.
                 """,
-            tags: [.customers, .facts, .gifts, .changes, .provisioning, .server],
+            tags: [.customers, .facts, .gifts, .changes, .figures, .provisioning, .server],
             security: Self.schemes,
             operations: endpoints.map { Operation($0, environment) })
     }
@@ -40,6 +40,7 @@ extension OpenAPIDocument.Tag {
     static let facts = Self("facts", "facts from stores and web shops")
     static let gifts = Self("gifts", "grants, credits and promotional codes")
     static let changes = Self("news", "events and webhook deliveries")
+    static let figures = Self("figures", "figures of the ledger, such as revenue and churn")
     static let provisioning = Self(
         "provisioning", "the formats of Palta: feature provisioner, subscriptions tracker, showcase")
     static let server = Self("server", "about the server")
@@ -111,7 +112,7 @@ extension OpenAPIDocument.Operation {
     private static let path = [
         "customer": "the app's id of a customer; a UUID in any case is the same customer",
         "type": "a type of credit", "code": "a promotional code, in any case", "source": "a web shop",
-        "id": "the id from an answer",
+        "id": "the id from an answer", "name": "the name of a figure, from the list",
     ]
 
     private static func security(

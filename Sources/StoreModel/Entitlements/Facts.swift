@@ -26,6 +26,14 @@ package struct TransactionFact: Hashable, Sendable {
     package var isTrial: Bool
     /// Whether the period was sold at an introductory price that is not free.
     package var isIntroductory: Bool
+    /// The country of the storefront, as three letters.
+    package var storefront: String?
+    /// The kind of offer, as Apple's number.
+    package var offerType: Int?
+    /// The identifier of the promotional offer, or the offer code.
+    package var offerIdentifier: String?
+    /// The part that was refunded, in thousandths of a percent; all of it if absent.
+    package var revocationPercentage: Int?
     package var source: PurchaseSource
     /// Whether the fact comes from an app receipt. A receipt has no group, no price and no token, and shows an upgrade
     /// as a refund.
@@ -40,7 +48,9 @@ package struct TransactionFact: Hashable, Sendable {
         purchaseDate: Date, originalPurchaseDate: Date? = nil, expiresDate: Date? = nil, revocationDate: Date? = nil,
         quantity: Int = 1, isUpgraded: Bool = false, isFamilyShared: Bool = false, appAccountToken: UUID? = nil,
         groupID: String? = nil, price: Price? = nil, isTrial: Bool = false, isIntroductory: Bool = false,
-        source: PurchaseSource = .appStore, isFromReceipt: Bool = false, signedDate: Date, digest: [UInt8] = []
+        storefront: String? = nil, offerType: Int? = nil, offerIdentifier: String? = nil,
+        revocationPercentage: Int? = nil, source: PurchaseSource = .appStore, isFromReceipt: Bool = false,
+        signedDate: Date, digest: [UInt8] = []
     ) {
         self.id = id
         self.originalID = originalID ?? id
@@ -58,6 +68,10 @@ package struct TransactionFact: Hashable, Sendable {
         self.price = price
         self.isTrial = isTrial
         self.isIntroductory = isIntroductory
+        self.storefront = storefront
+        self.offerType = offerType
+        self.offerIdentifier = offerIdentifier
+        self.revocationPercentage = revocationPercentage
         self.source = source
         self.isFromReceipt = isFromReceipt
         self.signedDate = signedDate

@@ -100,7 +100,7 @@ struct SubscriptionTimeline {
 }
 
 extension TransactionFact {
-    fileprivate func starts(before other: TransactionFact) -> Bool {
+    func starts(before other: TransactionFact) -> Bool {
         if purchaseDate != other.purchaseDate { return purchaseDate < other.purchaseDate }
         let (end, otherEnd) = (expiresDate ?? purchaseDate, other.expiresDate ?? other.purchaseDate)
         return end != otherEnd ? end < otherEnd : id < other.id

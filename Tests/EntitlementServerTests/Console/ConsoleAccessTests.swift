@@ -12,6 +12,7 @@ import Testing
 
     private static let contract: [String: Access] = [
         "GET /console": .readOnly, "GET /console/customer": .readOnly, "GET /console/fact": .readOnly,
+        "GET /console/figures": .readOnly, "GET /console/figures.csv": .readOnly,
         "GET /console/": .open, "GET /console/sign-in": .open, "POST /console/sign-in": .open,
         "POST /console/sign-out": .readOnly,
         "POST /console/grants/review": .full, "POST /console/grants": .full,
@@ -20,7 +21,7 @@ import Testing
 
     private static let fields = [
         ("id", "anna"), ("feature", "extra"), ("reason", "test"), ("request", "r1"), ("grant", "unknown"),
-        ("sequence", "1"),
+        ("sequence", "1"), ("figure", "mrr"),
     ]
 
     /// Sends a request to a route, with the token of the session in a form.
@@ -78,7 +79,9 @@ import Testing
             if access == .full { #expect(reader.text.contains("Read-only session"), "\(name)") }
             // The customer belongs to another app.
             let other = try await Self.send(route, visitors.other, form: visitors.other.formToken())
-            if route.path != "/console" && route.path != "/console/sign-out" { #expect(other.status == 404, "\(name)") }
+            let namesCustomer = !["/console", "/console/sign-out", "/console/figures", "/console/figures.csv"].contains(
+                route.path)
+            if namesCustomer { #expect(other.status == 404, "\(name)") }
         }
         #expect(try bench.contents() == before)
         for route in routes where route.path != "/console/sign-out" {

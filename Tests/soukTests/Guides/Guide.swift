@@ -45,6 +45,7 @@ struct Guide: Sendable {
             notPasted: [
                 #"souk sync --url "$SERVER" --key-file secret-key --bundle-id com.example.darkroom \"#: asksApple
             ]),
+        Guide(document: "Documentation/Figures.md", given: "running\nln -s given/ledger.sqlite souk.sqlite"),
         Guide(
             document: "Documentation/Interception.md",
             given: """

@@ -1,0 +1,24 @@
+import Foundation
+import StoreModel
+
+extension FigureQuery.Answer {
+    /// The rows as CSV (RFC 4180). A text that a spreadsheet would compute as a formula begins with an apostrophe.
+    var csv: String {
+        var lines = ["figure,at,group,age,value,currency"]
+        for row in rows {
+            let fields = [
+                figure.name, FigureInterval.text(of: row.day), Self.field(row.group ?? ""),
+                row.age.map { String($0) } ?? "", figure.unit.text(of: row.value), Self.field(row.currency ?? ""),
+            ]
+            lines.append(fields.joined(separator: ","))
+        }
+        return lines.joined(separator: "\r\n") + "\r\n"
+    }
+
+    private static func field(_ text: String) -> String {
+        let isFormula = text.utf8.first.map { "=+-@\t\r".utf8.contains($0) } ?? false
+        let safe = isFormula ? "'\(text)" : text
+        guard safe.utf8.contains(where: { ",\"\n\r".utf8.contains($0) }) else { return safe }
+        return "\"\(safe.replacingOccurrences(of: "\"", with: "\"\""))\""
+    }
+}

@@ -1,0 +1,44 @@
+import HTTPCore
+import Primitives
+
+extension WireSchema {
+    /// A day, or a date whose day counts.
+    static let day = WireSchema(
+        ["type": "string", "anyOf": [["format": "date"], ["format": "date-time"]]],
+        "a day such as 2026-11-20, or a date of RFC 3339"
+    ) { $0.stringValue.map { FigureInterval.day(from: $0) != nil } ?? false }
+
+    private static let unit = text.described("count, money or ratio")
+
+    static let figures = named("FigureList") {
+        .object([
+            .required(
+                "figures",
+                .array(
+                    .object([
+                        .required("name", .text), .required("unit", unit),
+                        .required("summary", .text.described("what it is")),
+                    ])))
+        ])
+    }
+
+    static let figure = named("Figure") {
+        .object([
+            .required("name", .text), .required("unit", unit),
+            .required("position", integer.described("the number of the last fact that the values contain")),
+            .required("rows", .array(figureRow)),
+        ])
+    }
+
+    private static let figureRow = WireSchema.object([
+        .required("at", .date.described("the first instant of the period")),
+        .optional("group", .text.described("the value of the dimension; empty if unknown or without one")),
+        .optional("age", integer.described("the age of a cohort in months, for retention")),
+        .required(
+            "value",
+            WireSchema(["type": ["number", "string"]], "a number, or an amount of money as a decimal string") {
+                if case .number = $0 { true } else { $0.stringValue != nil }
+            }.described("a number for count and ratio, and a decimal string for money")),
+        .optional("currency", .text.described("ISO 4217, for money")),
+    ])
+}

@@ -1,0 +1,75 @@
+import Primitives
+
+/// The quantity that a contribution changes. The raw values are stored.
+package enum FigureMeasure: String, CaseIterable, Sendable {
+    /// Paid subscriptions that are active at the end of a day, as changes.
+    case active
+    /// Free periods that are active at the end of a day, as changes.
+    case trials
+    /// Monthly recurring revenue at the end of a day, as changes.
+    case mrr
+    case new, reactivated, lost
+    case mrrNew, mrrExpansion, mrrContraction, mrrReactivation, mrrChurn
+    case trialsStarted
+    /// Conversions on the day of the first paid period.
+    case conversions
+    /// Conversions on the day on which the trial started.
+    case trialsConverted
+    case payments, revenue, refunded, refunds
+    /// Subscriptions of a first day that are active an age later.
+    case retained
+    /// Revenue of the subscriptions of a first day, at an age.
+    case cohortRevenue
+}
+
+/// The place of a contribution: a measure on a day, with its dimensions.
+package struct FigureKey: Hashable, Sendable {
+    package var measure: FigureMeasure
+    /// The number of days since 1970-01-01 in UTC.
+    package var day: Int64
+    /// The age in whole months, of the measures of cohorts; 0 in others.
+    package var age: Int64 = 0
+    package var product: ExactString = ""
+    /// The country of the storefront; empty if unknown.
+    package var country: ExactString = ""
+    package var source: ExactString = ""
+    /// The kind and identifier of the offer; empty without an offer.
+    package var offer: ExactString = ""
+    package var currency: ExactString = ""
+
+    package init(
+        _ measure: FigureMeasure, day: Int64, age: Int64 = 0, product: ExactString = "", country: ExactString = "",
+        source: ExactString = "", offer: ExactString = "", currency: ExactString = ""
+    ) {
+        self.measure = measure
+        self.day = day
+        self.age = age
+        self.product = product
+        self.country = country
+        self.source = source
+        self.offer = offer
+        self.currency = currency
+    }
+}
+
+/// Contributions with their sum for each key. A sum of 0 is left out, so equal figures are equal values.
+package struct FigureSums: Equatable, Sendable {
+    package private(set) var values: [FigureKey: Int64] = [:]
+
+    package init() {}
+
+    /// Adds `value`. A sum outside the range of `Int64` stays at its end.
+    package mutating func add(_ value: Int64, to key: FigureKey) {
+        guard value != 0 else { return }
+        let (sum, overflows) = values[key, default: 0].addingReportingOverflow(value)
+        values[key] = overflows ? (value > 0 ? .max : .min) : sum == 0 ? nil : sum
+    }
+
+    package mutating func add(_ other: FigureSums) {
+        for (key, value) in other.values { add(value, to: key) }
+    }
+
+    package mutating func subtract(_ other: FigureSums) {
+        for (key, value) in other.values { add(value == .min ? .max : -value, to: key) }
+    }
+}

@@ -1,0 +1,123 @@
+import Foundation
+import HTTPCore
+import HostTestSupport
+import NetworkTestSupport
+import Primitives
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+/// The page `/console/figures`: charts with a table and a CSV file for each.
+struct FigurePageTests {
+    private static let hostile = "<svg onload=alert(1)>\"'=1+1"
+
+    /// A bench with a year of subscriptions in two countries, one of which has a name that is markup.
+    private static func filled() async throws -> ServerBench {
+        let bench = try await ServerBench.withConsole()
+        for month in 0..<12 {
+            for number in 0..<(2 + month % 4) {
+                let id = "\(month * 10 + number)"
+                let (country, currency) = number % 2 == 0 ? ("USA", "USD") : (hostile, "EUR")
+                _ = try await bench.post(
+                    bench.period(id, days: number == 0 ? 365 : 31) { payload in
+                        payload.price = 4990 + 1000 * number
+                        (payload.storefront, payload.currency) = (country, currency)
+                        if number == 1, month % 3 == 0 { payload.revocationDate = bench.clock.now() }
+                    }, for: "customer-\(id)")
+            }
+            bench.clock.advance(by: 30 * 86400)
+        }
+        try await bench.foldFigures()
+        return bench
+    }
+
+    @Test func `the page has a chart and a table for each figure, and every value is text`() async throws {
+        let bench = try await Self.filled()
+        let visitor = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly)
+        let page = try await visitor.get("/figures?by=month&group=country&from=&to=")
+        #expect(page.status == 200)
+        #expect(page.text.matches(of: /<h2 id="figure-/).count == FiguresPage.overview.count)
+        // Money has a chart for each currency.
+        #expect(page.text.contains("aria-label=\"Chart of MRR from 2026-01-01 to 2026-12-01"))
+        #expect(page.text.contains("&lt;svg onload=alert(1)&gt;&quot;&#39;=1+1"))
+        #expect(!page.text.contains("<svg onload"))
+        #expect(page.text.contains("<td>2026-03-01</td>"))
+        let one = try await visitor.get("/figures?figure=retention&by=month")
+        #expect(one.status == 200 && one.text.contains("<th scope=\"col\">Months later</th>"))
+        #expect(try await visitor.get("/figures").status == 200)
+        #expect(try await visitor.get("/figures?figure=nothing").status == 404)
+        #expect(try await visitor.get("/figures?by=year").status == 400)
+        #expect(try await visitor.get("/figures.csv?figure=mrr&from=2026-02-30").status == 400)
+        await bench.close()
+    }
+
+    @Test func `the CSV file has the values of the HTTP API`() async throws {
+        let bench = try await Self.filled()
+        let visitor = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly)
+        let file = try await visitor.get("/figures.csv?figure=revenue&by=month&group=country")
+        #expect(file.headers["Content-Disposition"] == "attachment; filename=\"revenue.csv\"")
+        let lines = file.text.split(separator: "\r\n")
+        #expect(lines.first == "figure,at,group,age,value,currency")
+        let answer = try await bench.send(.get, "/v1/figures/revenue?by=month&group=country", as: .secret)
+        let rows = answer.json["rows"]?.arrayValue ?? []
+        #expect(lines.count == rows.count + 1 && rows.count > 20)
+        #expect(lines.contains("revenue,2026-01-01,USA,,16.97,USD"))
+        // A spreadsheet would compute a text that begins with "=".
+        #expect(file.text.contains(",\"<svg onload=alert(1)>\"\"'=1+1\","))
+        await bench.close()
+    }
+
+    @Test func `scales are round, and an empty figure has no chart`() async throws {
+        #expect([0, 0.2, 1, 3, 7, 11, 499, 501].map(FigureChart.rounded) == [0, 1, 1, 5, 10, 20, 500, 1000])
+        #expect(FiguresPage.percent(333_333) == "33.33 %" && FiguresPage.percent(1_000_000) == "100 %")
+        #expect(FiguresPage.percent(-5_000) == "-0.5 %" && FiguresPage.percent(100) == "0.01 %")
+        let bench = try await ServerBench.withConsole()
+        let visitor = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly)
+        let page = try await visitor.get("/figures")
+        #expect(page.status == 200 && page.text.contains("There are no values in these days."))
+        await bench.close()
+    }
+
+    @Test(
+        .outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"), .serialized,
+        arguments: [(390, "light"), (1024, "dark"), (1920, "light")])
+    func `Chromium shows the page at every width, and the accessibility engine accepts it`(width: Int, scheme: String)
+        async throws
+    {
+        let bench = try await Self.filled()
+        let pictures = ProcessInfo.processInfo.environment["SOUK_SCREENSHOTS"]
+        try await withLoopbackServer(bench.service, stopGracePeriod: .milliseconds(50)) { url in
+            var steps: [JSONValue] = [
+                ["until": "document.title.startsWith('Sign in')"],
+                ["fill": "#key", "with": .string(try #require(bench.keys[ServerBench.app]).secretKey)],
+                ["click": "button.main"], ["until": "document.title.startsWith('Customers')"],
+                ["click": "a:has-text(\"Figures\")"], ["until": "document.title.startsWith('Figures')"],
+                [
+                    "evaluate":
+                        "document.querySelector('#by').value = 'month', document.querySelector('#group').value = 'country', 1"
+                ],
+                ["click": "main button.main"], ["until": "location.search.includes('group=country')"],
+                ["evaluate": "document.documentElement.scrollWidth <= innerWidth"],
+                [
+                    "evaluate":
+                        "[...document.querySelectorAll('figure.chart > svg')].every(s => s.getBoundingClientRect().width > 200)"
+                ],
+                ["evaluate": "document.querySelectorAll('script, img, [onload]').length"],
+                ["axe": true],
+            ]
+            if let pictures { steps.append(["screenshot": .string("\(pictures)/figures-\(width)-\(scheme).png")]) }
+            let verdict = try await OutsideJudge.judge(
+                "browser.py",
+                [
+                    "url": .string(url + "/console"), "width": .number(width), "height": 900,
+                    "scheme": .string(scheme), "steps": .array(steps),
+                ])
+            try #require(verdict.status == 0, "\(verdict.errors) \(verdict.output)")
+            let answers = verdict.json?["answers"]?.arrayValue ?? []
+            #expect(Array(answers.prefix(4)) == [1, true, true, 0], "\(answers)")
+            #expect(answers.dropFirst(4).allSatisfy { $0 == [] }, "\(answers)")
+        }
+        await bench.close()
+    }
+}

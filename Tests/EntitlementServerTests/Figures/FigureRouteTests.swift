@@ -1,0 +1,188 @@
+import Foundation
+import HTTPCore
+import Primitives
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+/// The bench begins on 2026-01-01. Anna subscribes on that day, Ben on 10 January in another country with a trial; both
+/// renew once, and Ben gets a refund.
+@Suite(.onBothEngines) struct FigureRouteTests {
+    private func filled() async throws -> ServerBench {
+        let bench = try await ServerBench(environments: [.sandbox, .production])
+        func post(
+            _ id: String, of original: String, for customer: String, days: Double, _ price: Int, _ country: String
+        )
+            async throws
+        {
+            let reply = try await bench.post(
+                bench.period(id, of: original, days: days) {
+                    $0.price = price
+                    $0.storefront = country
+                    $0.currency = country == "USA" ? "USD" : "EUR"
+                    if price == 0 { ($0.offerType, $0.offerDiscountType) = (.introductory, .freeTrial) }
+                }, for: customer)
+            #expect(reply.status == 200)
+        }
+        try await post("1", of: "1", for: "anna", days: 31, 4990, "USA")
+        bench.clock.advance(by: 9 * 86400)
+        try await post("2", of: "2", for: "ben", days: 7, 0, "DEU")
+        bench.clock.advance(by: 7 * 86400)
+        try await post("3", of: "2", for: "ben", days: 365, 39_990, "DEU")
+        bench.clock.advance(by: 15 * 86400)
+        try await post("4", of: "1", for: "anna", days: 28, 4990, "USA")
+        bench.clock.advance(by: 9 * 86400)
+        let now = bench.clock.now()
+        _ = try await bench.post(
+            bench.period("3", of: "2") {
+                $0.purchaseDate = now.addingTimeInterval(-24 * 86400)
+                $0.expiresDate = now.addingTimeInterval(341 * 86400)
+                ($0.price, $0.currency, $0.storefront) = (39_990, "EUR", "DEU")
+                $0.revocationDate = now
+            }, for: "ben")
+        try await bench.foldFigures()
+        return bench
+    }
+
+    private func rows(_ bench: ServerBench, _ path: String) async throws -> [String] {
+        let reply = try await bench.send(.get, "/v1/figures/\(path)", as: .secret)
+        try #require(reply.status == 200, "\(reply.json)")
+        #expect(reply.json["position"]?.intValue ?? 0 > 0)
+        return (reply.json["rows"]?.arrayValue ?? []).map { row in
+            let parts = [row["group"], row["age"], row["value"], row["currency"]].compactMap { part in
+                part.map { $0.stringValue ?? $0.text() }
+            }
+            return "\(row["at"]?.stringValue?.prefix(10) ?? "") \(parts.joined(separator: " "))"
+        }
+    }
+
+    @Test(
+        arguments: [
+            ("active-subscriptions?by=month&from=2026-01-01", ["2026-01-01 2", "2026-02-01 1"]),
+            (
+                "active-subscriptions?from=2026-01-15&to=2026-01-18",
+                ["2026-01-15 1", "2026-01-16 1", "2026-01-17 2", "2026-01-18 2"]
+            ),
+            ("active-trials?from=2026-01-09&to=2026-01-17&by=week", ["2026-01-05 1", "2026-01-12 0"]),
+            ("new-subscriptions?by=month&from=2026-01-31T23:59:59Z", ["2026-01-01 2", "2026-02-01 0"]),
+            (
+                "new-subscriptions?by=month&from=2026-01-01&group=country",
+                ["2026-01-01 DEU 1", "2026-01-01 USA 1", "2026-02-01 DEU 0", "2026-02-01 USA 0"]
+            ),
+            ("lost-subscriptions?by=month&from=2026-01-01", ["2026-01-01 0", "2026-02-01 1"]),
+            ("churn?by=month&from=2026-01-01", ["2026-02-01 0.5"]),
+            (
+                "trials-started?by=month&from=2026-01-01&group=offer",
+                ["2026-01-01 introductory 1", "2026-02-01 introductory 0"]
+            ),
+            ("trial-conversion-rate?by=month&from=2026-01-01", ["2026-01-01 1"]),
+            (
+                "mrr?by=month&from=2026-01-01",
+                ["2026-01-01 3.3325 EUR", "2026-01-01 4.99 USD", "2026-02-01 0 EUR", "2026-02-01 4.99 USD"]
+            ),
+            ("mrr-churn?by=month&from=2026-02-01", ["2026-02-01 -3.3325 EUR"]),
+            (
+                "revenue?by=month&from=2026-01-01&group=app",
+                [
+                    "2026-01-01 com.example.darkroom 39.99 EUR", "2026-01-01 com.example.darkroom 4.99 USD",
+                    "2026-02-01 com.example.darkroom -39.99 EUR", "2026-02-01 com.example.darkroom 4.99 USD",
+                ]
+            ),
+            (
+                "refunds?by=month&from=2026-01-01&group=source",
+                ["2026-01-01 appStore 0 EUR", "2026-02-01 appStore 39.99 EUR"]
+            ),
+            ("payments?from=2026-02-01&to=2026-02-02", ["2026-02-01 1", "2026-02-02 0"]),
+            ("retention?from=2026-01-01&to=2026-01-01", []),
+            ("retention?from=2026-01-01", ["2026-01-01 1 1"]),
+            ("lifetime-value?by=month&from=2026-01-01", ["2026-01-01 0 EUR", "2026-01-01 9.98 USD"]),
+        ] as [(String, [String])])
+    func `each figure has the values of its definition`(path: String, expected: [String]) async throws {
+        let bench = try await filled()
+        #expect(try await rows(bench, path) == expected)
+        await bench.close()
+    }
+
+    @Test func `the answer has its name, unit and position, and no day after today`() async throws {
+        let bench = try await filled()
+        let reply = try await bench.send(.get, "/v1/figures/mrr?to=2027-01-01", as: .secret)
+        #expect(reply.json["name"] == "mrr" && reply.json["unit"] == "money")
+        #expect(reply.json["rows"]?.arrayValue?.last?["at"] == "2026-02-10T00:00:00Z")
+        let row = try bench.database.read { try $0.first("SELECT position FROM figure_position", []) }
+        let last: Int64 = try #require(row)["position"]
+        #expect(reply.json["position"]?.intValue == Int(last))
+        let list = try await bench.send(.get, "/v1/figures", as: .secret)
+        let names = list.json["figures"]?.arrayValue?.compactMap { $0["name"]?.stringValue }
+        #expect(names == Figure.all.map(\.name))
+        await bench.close()
+    }
+
+    @Test func `production, other apps and public keys see nothing of it`() async throws {
+        let bench = try await filled()
+        let production = try await bench.send(
+            .get, "/v1/figures/revenue", as: .secret, headers: ["Souk-Environment": "production"])
+        #expect(production.status == 200 && production.json["rows"] == [])
+        let other = try await bench.send(.get, "/v1/figures/revenue", as: .secret, of: ServerBench.otherApp)
+        #expect(other.status == 200 && other.json["rows"] == [])
+        #expect(try await bench.send(.get, "/v1/figures/revenue").code == "secret_key_required")
+        #expect(try await bench.send(.get, "/v1/figures").code == "secret_key_required")
+        await bench.close()
+    }
+
+    @Test(
+        arguments: [
+            ("nothing", 404, "unknown_figure", "name"), ("mrr?from=yesterday", 400, "invalid_field", "from"),
+            ("mrr?to=2026-02-30", 400, "invalid_field", "to"), ("mrr?by=year", 400, "invalid_field", "by"),
+            ("mrr?group=customer", 400, "invalid_field", "group"),
+            ("mrr?from=2026-01-02&to=2026-01-01", 400, "invalid_field", "from"),
+            ("mrr?from=1969-12-31", 400, "invalid_field", "from"), ("mrr?from=%2", 400, "malformed", nil),
+        ] as [(String, Int, String, String?)])
+    func `a question that makes no sense is refused`(path: String, status: Int, code: String, field: String?)
+        async throws
+    {
+        let bench = try await ServerBench()
+        let reply = try await bench.send(.get, "/v1/figures/\(path)", as: .secret)
+        #expect((reply.status, reply.code, reply.field) == (status, code, field))
+        await bench.close()
+    }
+
+    @Test func `too many rows are refused`() async throws {
+        let bench = try await ServerBench()
+        try await bench.database.write { connection in
+            for index in 0..<6 {
+                try connection.perform(
+                    """
+                    INSERT INTO figure (app, environment, measure, day, age, product, country, source, offer, currency, value)
+                    VALUES (?1, 'sandbox', 'payments', 20000, 0, ?2, '', '', '', '', 1)
+                    """, [.text(ServerBench.app.rawValue), .text("product-\(index)")])
+            }
+        }
+        let path = "/v1/figures/payments?from=2000-01-01"
+        #expect(try await bench.send(.get, path, as: .secret).status == 200)
+        #expect(try await bench.send(.get, "\(path)&group=product", as: .secret).field == "by")
+        #expect(try await bench.send(.get, "\(path)&group=product&by=week", as: .secret).status == 200)
+        await bench.close()
+    }
+
+    @Test func `money and ratios are written exactly`() {
+        let values: [Int64] = [0, 1, -1, 1_000_000, -1_500_000, 4_990_000, .max, .min]
+        #expect(
+            values.map(Figure.Unit.money.text) == [
+                "0", "0.000001", "-0.000001", "1", "-1.5", "4.99", "9223372036854.775807", "-9223372036854.775808",
+            ])
+        #expect(Figure.Unit.ratio.json(of: 333_333).text() == "0.333333")
+        #expect([5, -5, 4, 7, -7].map { FigureQuery.rounded($0, dividedBy: 10) } == [1, -1, 0, 1, -1])
+    }
+
+    @Test func `weeks and months begin where the calendar says`() {
+        for day in Int64(-800)...800 {
+            let week = FigureInterval.week.start(of: day)
+            #expect(week <= day && day < week + 7 && (week + 3) % 7 == 0)
+            #expect(FigureDay.date(of: FigureInterval.month.start(of: day)).day == 1)
+        }
+        #expect(FigureInterval.text(of: FigureInterval.week.start(of: 20_454)) == "2025-12-29")
+        #expect(FigureInterval.day(from: "2026-01-01") == 20_454)
+        #expect(FigureInterval.day(from: "2026-1-1") == nil)
+    }
+}

@@ -1,0 +1,206 @@
+"""Recomputes the daily sums of the figures from an export of the facts, with DuckDB.
+
+Reads {"facts": "<CSV file>", "figures": "<CSV file>"} on standard input; prints {"sums": number, "differences": […]}
+and exits 0 if every sum is equal, else 1. It follows the definitions of Documentation/Figures.md and shares no code
+with the server.
+"""
+
+import json
+import sys
+
+import duckdb
+
+DAY = 86_400_000
+MONTH = 2_629_800_000
+KEY = "app, environment, measure, day, age, product, country, source, offer, currency"
+DIMENSIONS = "app, environment, product, country, source, offer, currency"
+
+request = json.load(sys.stdin)
+db = duckdb.connect()
+db.execute("SET TimeZone = 'UTC'")
+
+
+def table(name, sql):
+    db.execute(f"CREATE TABLE {name} AS {sql}")
+
+
+def csv(path):
+    return f"read_csv('{path}', header = true, all_varchar = true)"
+
+
+def instant(column):
+    return f"epoch_ms(CAST({column} AS TIMESTAMPTZ))"
+
+
+def day(milliseconds):
+    return f"(DATE '1970-01-01' + CAST(floor({milliseconds} / {DAY}.0) AS INTEGER))"
+
+
+table("facts", f"SELECT * FROM {csv(request['facts'])}")
+
+# The newest signed fact of each transaction counts. A revoked one wins between two of one instant, then the digest.
+table("transactions", f"""
+    SELECT app, environment, source, originalTransactionId AS original, transactionId AS id, productId AS product, type,
+        {instant('purchaseDate')} AS purchased, {instant('expiresDate')} AS expires,
+        {instant('revocationDate')} AS revoked, {instant('signedDate')} AS signed,
+        coalesce(isUpgraded, 'false') = 'true' AS upgraded, coalesce(isTrial, 'false') = 'true' AS trial,
+        coalesce(storefront, '') AS country, coalesce(currency, '') AS currency,
+        CASE offerType WHEN '1' THEN 'introductory' WHEN '2' THEN 'promotional' WHEN '3' THEN 'offerCode'
+            WHEN '4' THEN 'winBack' ELSE '' END
+            || CASE WHEN offerIdentifier IS NULL THEN '' ELSE '/' || offerIdentifier END AS offer,
+        coalesce(CAST(CAST(price AS DECIMAL(18, 6)) * 1000000 AS HUGEINT), 0)
+            * coalesce(CAST(quantity AS HUGEINT), 1) AS amount,
+        CAST(revocationPercentage AS HUGEINT) AS share
+    FROM facts WHERE kind = 'transaction'
+    QUALIFY row_number() OVER (
+        PARTITION BY app, environment, originalTransactionId, transactionId
+        ORDER BY {instant('signedDate')} DESC, revocationDate IS NOT NULL DESC, digest DESC) = 1
+        AND coalesce(isFamilyShared, 'false') <> 'true'
+""")
+table("paying", "SELECT * FROM transactions WHERE amount > 0")
+table("ordered", """
+    SELECT *, row_number() OVER (PARTITION BY app, environment, original ORDER BY purchased, expires, encode(id)) AS place
+    FROM transactions WHERE type = 'autoRenewableSubscription'
+""")
+table("graces", f"""
+    SELECT app, environment, originalTransactionId AS original, {instant('signedDate')} AS signed,
+        {instant('gracePeriodExpiresDate')} AS grace
+    FROM facts WHERE kind = 'renewal' AND gracePeriodExpiresDate IS NOT NULL
+""")
+table("extended", """
+    WITH assigned AS (
+        SELECT g.app, g.environment, g.original, g.signed, g.grace, max(o.place) AS place
+        FROM graces g JOIN ordered o ON (o.app, o.environment, o.original) = (g.app, g.environment, g.original)
+            AND o.purchased <= g.signed AND o.expires <= g.grace
+        GROUP BY ALL
+    ), longest AS (
+        SELECT app, environment, original, place, max(grace) AS grace FROM assigned GROUP BY ALL
+    )
+    SELECT o.*, least(
+            greatest(o.expires, coalesce(l.grace, o.expires)), coalesce(o.revoked, 9000000000000000),
+            CASE WHEN o.upgraded THEN o.signed ELSE 9000000000000000 END) AS finish
+    FROM ordered o LEFT JOIN longest l USING (app, environment, original, place)
+""")
+# Of several periods with one start the last remains, and each ends at the latest where the next one starts.
+table("periods", f"""
+    WITH kept AS (
+        SELECT * FROM extended WHERE finish > purchased
+        QUALIFY row_number() OVER (PARTITION BY app, environment, original, purchased ORDER BY place DESC) = 1
+    ), clipped AS (
+        SELECT *, least(finish, coalesce(lead(purchased) OVER w, finish)) AS ends,
+            expires - purchased AS length, (expires - purchased + {MONTH // 2}) // {MONTH} AS months
+        FROM kept WINDOW w AS (PARTITION BY app, environment, original ORDER BY place)
+    )
+    SELECT *, {day('purchased')} AS starts_on, {day('ends')} AS ends_on,
+        CASE WHEN trial OR amount = 0 OR length <= 0 THEN 0
+            WHEN months >= 1 AND abs(length - months * {MONTH}) <= {3 * DAY}
+                THEN (2 * amount + months) // (2 * months)
+            ELSE (2 * amount * {MONTH} + length) // (2 * CAST(length AS HUGEINT)) END AS monthly
+    FROM clipped
+""")
+table("subscriptions", """
+    WITH neighbours AS (
+        SELECT *, row_number() OVER w AS number,
+            lag(trial) OVER w AS before_trial, lag(ends_on) OVER w AS before_ends, lag(monthly) OVER w AS before_monthly,
+            lag(currency) OVER w AS before_currency, lead(trial) OVER w AS after_trial,
+            lead(starts_on) OVER w AS after_starts
+        FROM periods WINDOW w AS (PARTITION BY app, environment, original ORDER BY place)
+    )
+    SELECT *, coalesce(starts_on <= before_ends, false) AS follows,
+        coalesce(after_starts <= ends_on, false) AS is_followed,
+        NOT trial AND number = min(CASE WHEN NOT trial THEN number END) OVER (PARTITION BY app, environment, original)
+            AS is_first
+    FROM neighbours
+""")
+table("trial_starts", """
+    SELECT * FROM subscriptions WHERE trial AND NOT (follows AND coalesce(before_trial, false))
+""")
+table("conversions", """
+    SELECT t.*, p.starts_on AS paid_on
+    FROM subscriptions p ASOF JOIN trial_starts t
+        ON (p.app, p.environment, p.original) = (t.app, t.environment, t.original) AND p.number > t.number
+    WHERE NOT p.trial AND p.before_trial AND p.starts_on <= p.before_ends + 60
+""".replace("(p.app, p.environment, p.original) = (t.app, t.environment, t.original)",
+            "p.app = t.app AND p.environment = t.environment AND p.original = t.original"))
+table("cohorts", "SELECT * FROM subscriptions WHERE is_first")
+table("refunded", """
+    SELECT *, CASE WHEN share BETWEEN 0 AND 100000 THEN (2 * amount * share + 100000) // 200000 ELSE amount END AS refund
+    FROM paying WHERE revoked IS NOT NULL
+""")
+table("money", f"""
+    SELECT *, amount AS paid, {day('purchased')} AS paid_on FROM paying
+    UNION ALL BY NAME SELECT *, -refund AS paid, {day('revoked')} AS paid_on FROM refunded
+""")
+
+
+def part(measure, on, value, source, where="true", age="0", dimensions=DIMENSIONS):
+    return f"SELECT {dimensions}, '{measure}' AS measure, {on} AS day, {age} AS age, {value} AS value FROM {source} WHERE {where}"
+
+
+is_run = "NOT trial AND NOT (follows AND NOT before_trial)"
+is_last = "NOT trial AND NOT (is_followed AND NOT after_trial)"
+is_moved = "NOT trial AND follows AND NOT before_trial"
+is_same = f"{is_moved} AND before_currency = currency"
+is_other = f"{is_moved} AND before_currency <> currency"
+of_cohort = ", ".join(f"c.{name}" for name in DIMENSIONS.split(", "))
+parts = [
+    part("active", "starts_on", "1", "subscriptions", "NOT trial"),
+    part("active", "ends_on", "-1", "subscriptions", "NOT trial"),
+    part("trials", "starts_on", "1", "subscriptions", "trial"),
+    part("trials", "ends_on", "-1", "subscriptions", "trial"),
+    part("mrr", "starts_on", "monthly", "subscriptions"),
+    part("mrr", "ends_on", "-monthly", "subscriptions"),
+    part("new", "starts_on", "1", "subscriptions", f"{is_run} AND is_first"),
+    part("mrrNew", "starts_on", "monthly", "subscriptions", f"{is_run} AND is_first"),
+    part("reactivated", "starts_on", "1", "subscriptions", f"{is_run} AND NOT is_first"),
+    part("mrrReactivation", "starts_on", "monthly", "subscriptions", f"{is_run} AND NOT is_first"),
+    part("lost", "ends_on", "1", "subscriptions", is_last),
+    part("mrrChurn", "ends_on", "-monthly", "subscriptions", is_last),
+    part("mrrExpansion", "starts_on", "monthly - before_monthly", "subscriptions",
+         f"{is_same} AND monthly > before_monthly"),
+    part("mrrContraction", "starts_on", "monthly - before_monthly", "subscriptions",
+         f"{is_same} AND monthly < before_monthly"),
+    part("mrrExpansion", "starts_on", "monthly", "subscriptions", is_other),
+    part("mrrContraction", "ends_on", "-monthly",
+         "(SELECT s.* REPLACE (n.starts_on AS ends_on) FROM subscriptions s JOIN subscriptions n"
+         " ON s.app = n.app AND s.environment = n.environment AND s.original = n.original AND n.number = s.number + 1"
+         " WHERE NOT s.trial AND NOT n.trial AND n.follows AND s.currency <> n.currency)"),
+    part("trialsStarted", "starts_on", "1", "trial_starts"),
+    part("conversions", "paid_on", "1", "conversions"),
+    part("trialsConverted", "starts_on", "1", "conversions"),
+    part("payments", day("purchased"), "1", "paying"),
+    part("revenue", "paid_on", "paid", "money"),
+    part("refunded", day("revoked"), "1", "refunded"),
+    part("refunds", day("revoked"), "refund", "refunded"),
+    part("retained", "starts_on", "1", "cohorts c, generate_series(1, 60) AS ages(age)", """EXISTS (
+        SELECT 1 FROM subscriptions p
+        WHERE p.app = c.app AND p.environment = c.environment AND p.original = c.original AND NOT p.trial
+            AND p.starts_on <= CAST(c.starts_on + to_months(CAST(age AS INTEGER)) AS DATE)
+            AND p.ends_on > CAST(c.starts_on + to_months(CAST(age AS INTEGER)) AS DATE))""",
+         age="age", dimensions=of_cohort),
+    part("cohortRevenue", "c.starts_on", "m.paid",
+         "money m JOIN cohorts c ON m.app = c.app AND m.environment = c.environment AND m.original = c.original"
+         " AND m.currency = c.currency", "m.type = 'autoRenewableSubscription'",
+         age="""(SELECT coalesce(max(k), 0) FROM generate_series(1, 60) AS months(k)
+            WHERE CAST(c.starts_on + to_months(CAST(k AS INTEGER)) AS DATE) <= m.paid_on)""", dimensions=of_cohort),
+]
+table("expected", f"""
+    SELECT {KEY}, CAST(sum(value) AS HUGEINT) AS value FROM ({' UNION ALL BY NAME '.join(parts)})
+    GROUP BY {KEY} HAVING sum(value) <> 0
+""")
+money = "'mrr', 'mrrNew', 'mrrExpansion', 'mrrContraction', 'mrrReactivation', 'mrrChurn', 'revenue', 'refunds', 'cohortRevenue'"
+table("found", f"""
+    SELECT app, environment, measure, CAST(day AS DATE) AS day, CAST(age AS BIGINT) AS age,
+        coalesce(product, '') AS product, coalesce(country, '') AS country, coalesce(source, '') AS source,
+        coalesce(offer, '') AS offer, coalesce(currency, '') AS currency,
+        CAST(CAST(value AS DECIMAL(28, 6)) * CASE WHEN measure IN ({money}) THEN 1000000 ELSE 1 END AS HUGEINT) AS value
+    FROM {csv(request['figures'])}
+""")
+rows = db.execute(f"""
+    SELECT {KEY}, f.value, e.value FROM found f FULL JOIN expected e USING ({KEY})
+    WHERE f.value IS DISTINCT FROM e.value ORDER BY ALL LIMIT 20
+""").fetchall()
+sums = db.execute("SELECT count(*) FROM found").fetchone()[0]
+measures = db.execute("SELECT count(DISTINCT measure) FROM found").fetchone()[0]
+print(json.dumps({"sums": sums, "measures": measures, "differences": [[str(value) for value in row] for row in rows]}))
+sys.exit(1 if rows else 0)
