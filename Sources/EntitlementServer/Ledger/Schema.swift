@@ -7,7 +7,7 @@ enum Schema {
     /// Returns the migrations of a dialect. SQLite has all since the first ledger, PostgreSQL begins with a baseline.
     /// Later migrations have SQL for both.
     static func migrations(for dialect: SQLDialect) -> [SQLMigration] {
-        dialect == .postgreSQL ? [baseline, programs, answerDigests, LedgerEvent.digests] : history
+        dialect == .postgreSQL ? [baseline, programs, answerDigests, LedgerEvent.digests, auditLog] : history
     }
 
     private static let history = [
@@ -133,6 +133,7 @@ enum Schema {
         statusPolls,
         answerDigests,
         LedgerEvent.digests,
+        auditLog,
     ]
 }
 
