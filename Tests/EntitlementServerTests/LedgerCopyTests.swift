@@ -23,7 +23,7 @@ struct LedgerCopyTests {
 
     /// Creates a ledger with rows of every kind.
     private static func populated(_ folder: ServerBench.Folder) async throws -> ServerBench {
-        let bench = try await ServerBench(folder: folder)
+        let bench = try await ServerBench.withConsole(folder: folder)
         _ = try await bench.post(bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken })
         _ = try await bench.post(bench.purchase("2"), for: "ben")
         _ = try await bench.post(
@@ -32,6 +32,8 @@ struct LedgerCopyTests {
         _ = try await bench.alias("anonymous-1", to: "anna")
         _ = try await bench.post(bench.purchase("4"), for: "gone")
         _ = try await bench.send(.delete, "/v1/customers/gone", as: .secret)
+        let visitor = try await ConsoleVisitor.signedIn(at: bench)
+        _ = try await visitor.act("/grants", [("id", "ben"), ("feature", "gift"), ("reason", "a gift")])
         return bench
     }
 
@@ -54,8 +56,11 @@ struct LedgerCopyTests {
             try SQLiteFile(path: folder.databasePath).schema(Schema.migrations(for: .sqlite))
         }
         try await ServerBench.$engine.withValue(.postgreSQL) {
-            let moved = try await ServerBench(folder: folder, keys: bench.keys)
+            let moved = try await ServerBench.withConsole(folder: folder, keys: bench.keys)
             #expect(try moved.replay().differences == [])
+            let visitor = try await ConsoleVisitor.signedIn(at: moved)
+            let log = try await visitor.get("/audit").text
+            #expect(log.contains("granted <code><bdi>gift<") && log.matches(of: /signed in/).count == 2)
             #expect(try await moved.get("ben").json["features"] == answers["features"])
             #expect(try await moved.get("anonymous-1").active() == ["pro"])
             let grants = try moved.count("customer_grant")

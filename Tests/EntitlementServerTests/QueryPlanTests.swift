@@ -36,13 +36,22 @@ import Testing
         _ = try await bench.send(.delete, "/v1/customers/anna/grants/x", as: .secret)
         _ = try await bench.send(.get, "/v1/customers/anna/facts", as: .secret)
         let visitor = try await ConsoleVisitor.signedIn(at: bench)
-        for path in ["", "?query=an", "/customer?id=anna", "/customer?id=anna&purchase=1", "/fact?id=anna&sequence=1"] {
+        for path in [
+            "", "?query=an", "/customer?id=anna", "/customer?id=anna&purchase=1", "/fact?id=anna&sequence=1", "/audit",
+            "/audit?id=anna",
+        ] {
             #expect(try await visitor.get(path).status == 200)
         }
         for job in bench.service.jobs where job.name == "figures" { while try await job.step() {} }
         for path in ["mrr", "churn?by=month", "retention?by=month&group=product", "lifetime-value?group=country"] {
             #expect(try await bench.send(.get, "/v1/figures/\(path)", as: .secret).status == 200)
         }
+        for (path, fields) in [
+            ("/grants", [("id", "anna"), ("feature", "more"), ("reason", "x")]),
+            ("/transfers", [("id", "ben"), ("purchase", "3"), ("to", "heir")]),
+            ("/merges", [("id", "heir"), ("alias", "anonymous-1")]), ("/exports", [("id", "heir")]),
+        ] { _ = try await visitor.act(path, fields) }
+        _ = try await visitor.act("/erasures", [("id", "heir")], adding: [("confirm", "heir")])
         bench.clock.advance(by: 60 * 86400)
         _ = try await bench.get("anna")
         try await bench.deliver()

@@ -123,6 +123,12 @@ import Testing
             ("UPDATE promotion_redemption SET grant_id = 'none' WHERE customer = 'ben'", "promotion SUMMER"),
             ("DELETE FROM customer_grant WHERE id IN (SELECT grant_id FROM promotion_redemption)", "promotion SUMMER"),
             ("DELETE FROM promotion", "promotion SUMMER"),
+            (
+                """
+                INSERT INTO audit_entry (app, environment, action, customer, key_id, role, detail, created_at)
+                SELECT bundle_id, 'sandbox', 'grant', 'nobody', 'k', 'full', '{}', 0 FROM app LIMIT 1
+                """, "customer nobody"
+            ),
             ("UPDATE customer SET app_account_token = upper(app_account_token) WHERE id = 'ben'", "customer ben"),
             (
                 """

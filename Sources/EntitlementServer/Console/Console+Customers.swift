@@ -47,6 +47,9 @@ extension Console {
         }
         let page = CustomerPage(
             frame: request.frame, record: record, features: names,
+            actions: CustomerActions(
+                frame: request.frame, record: record, credits: ledger.rules[request.session.caller.app].rules.credits,
+                canRefresh: canRefresh(request.ledgerID)),
             outcome: request.fields["done"].flatMap { ConsoleOutcome(rawValue: $0) })
         return Self.response(page.page)
     }

@@ -3,18 +3,6 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// The result of an action, which the page of the customer shows after it.
-enum ConsoleOutcome: String, Sendable {
-    case granted, withdrawn
-
-    var sentence: String {
-        switch self {
-        case .granted: "The feature was granted."
-        case .withdrawn: "The grant was withdrawn."
-        }
-    }
-}
-
 extension Console {
     /// The routes that grant features and withdraw grants. The form of a customer's page opens a review, which says what
     /// will happen. Only the form of the review changes something.
@@ -40,20 +28,16 @@ extension Console {
     /// Grants a feature, once for each review: a form that is sent again changes nothing.
     @Sendable private func grant(_ request: ConsoleRequest) async throws -> HTTPResponse {
         let record = try await changeableRecord(request)
-        guard let id = request.fields["request"], (1...64).contains(id.utf8.count), !id.utf8.contains(0) else {
-            throw ConsoleRefusal.invalid("request", "should be that of the review")
-        }
         let grant = try requestedGrant(request)
-        let key = CustomerKey(ledgerID: request.ledgerID, customer: record.customer)
-        let content: JSONValue = [
-            .string(record.customer.rawValue), .string(grant.feature), .string(grant.reason),
-            .string(request.fields["until"] ?? ""),
-        ]
-        let idempotency = IdempotentRequest(
-            ledgerID: request.ledgerID, sender: .secret, requester: nil, key: "console-" + id,
-            digest: SHA256.hash(content.encoded()), customer: record.customer, now: realClock.now())
-        _ = try await ledger.add(grant, to: key, as: idempotency) { KeptAnswer(status: 201, $0) }
-        return Self.redirect(to: request.frame.path(of: record.customer, [("done", ConsoleOutcome.granted.rawValue)]))
+        var detail: JSONValue = ["feature": .string(grant.feature), "grant": .string(grant.id)]
+        if let until = grant.until { detail["until"] = .string(RFC3339.string(from: until)) }
+        let note = try request.note(.grant, detail, reason: grant.reason, at: realClock)
+        let once = try request.idempotent(
+            .grant, on: record.customer, [grant.feature, grant.reason, request.fields["until"] ?? ""], at: realClock)
+        _ = try await ledger.add(grant, to: request.key(of: record), as: once, noting: note) {
+            KeptAnswer(status: 201, $0)
+        }
+        return Self.redirect(to: request.path(of: record, after: .granted))
     }
 
     @Sendable private func reviewWithdrawal(_ request: ConsoleRequest) async throws -> HTTPResponse {
@@ -66,27 +50,22 @@ extension Console {
                 && !feature.grantID.hasSameBytes(as: entry.grant.id)
         }
         let page = WithdrawalReview(
-            frame: request.frame, customer: record.customer, grant: entry.grant, others: others,
-            isOver: entry.grant.until.map { $0 <= record.answer.asOf } ?? false)
+            frame: request.frame, customer: record.customer, grant: entry.grant, requestID: makeGrantID(),
+            others: others, isOver: entry.grant.until.map { $0 <= record.answer.asOf } ?? false)
         return Self.response(page.page)
     }
 
+    /// Withdraws a grant. A repetition finds the entry of the same review.
     @Sendable private func withdraw(_ request: ConsoleRequest) async throws -> HTTPResponse {
         let record = try await changeableRecord(request)
-        let key = CustomerKey(ledgerID: request.ledgerID, customer: record.customer)
-        guard try await ledger.withdrawGrant(request.fields["grant"] ?? "", of: key) != nil else {
-            throw ConsoleRefusal.unknownGrant
-        }
-        return Self.redirect(to: request.frame.path(of: record.customer, [("done", ConsoleOutcome.withdrawn.rawValue)]))
-    }
-
-    /// Returns the customer of a form. Throws 404 for an unknown customer, and 409 for the pseudonym of an erased one.
-    private func changeableRecord(_ request: ConsoleRequest) async throws -> CustomerRecord {
-        guard let record = try await ledger.record(of: try request.customer(), purchase: nil, before: nil) else {
-            throw ConsoleRefusal.unknownCustomer
-        }
-        guard record.entry.erasedAt == nil else { throw Refusal.customerErased }
-        return record
+        let grantID = request.fields["grant"] ?? ""
+        var detail: JSONValue = ["grant": .string(grantID)]
+        let entry = record.grants.first { $0.grant.id.hasSameBytes(as: grantID) }
+        detail["feature"] = entry.map { .string($0.grant.feature) }
+        let note = try request.note(.withdraw, detail, at: realClock)
+        let withdrawn = try await ledger.withdrawGrant(grantID, of: request.key(of: record), noting: note)
+        guard try withdrawn != nil || isDone(.withdraw, request) else { throw ConsoleRefusal.unknownGrant }
+        return Self.redirect(to: request.path(of: record, after: .withdrawn))
     }
 
     /// Returns the grant of a form. Throws 400 for an invalid field.

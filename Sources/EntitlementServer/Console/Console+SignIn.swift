@@ -26,6 +26,11 @@ extension Console {
             try attempts.begin()
             guard let session = try sessions.open(with: key, as: role) else { throw ConsoleRefusal.unknownKey }
             attempts.succeed()
+            let caller = session.caller
+            try await ledger.record(
+                AuditNote(
+                    action: .signIn, keyID: APIKeys.id(of: caller.keyDigest), role: session.role, now: realClock.now()),
+                of: caller.app)
             var response = Self.redirect(to: SignInPage.destination(fields["next"]))
             response.headers.add("Set-Cookie", try cookie(of: session))
             return response

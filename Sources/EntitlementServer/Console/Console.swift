@@ -16,6 +16,8 @@ struct Console: Sendable {
     let sessions: ConsoleSessions
     let attempts: SignInAttempts
     let ledger: Ledger
+    /// `nil` if no app has a client of the App Store Server API.
+    let statusPoller: StatusPoller?
     let environments: [StoreEnvironment]
     let limiter: RateLimiter
     let observer: RequestObserver
@@ -34,6 +36,7 @@ struct Console: Sendable {
         self.sessions = sessions
         attempts = SignInAttempts(clock: configuration.monotonicClock)
         ledger = parts.ledger
+        statusPoller = parts.statusPoller
         environments = configuration.environments
         self.limiter = limiter
         self.observer = observer
@@ -44,7 +47,10 @@ struct Console: Sendable {
     }
 
     /// All routes of the console.
-    var routes: [ConsoleRoute] { signInRoutes + customerRoutes + grantRoutes + figureRoutes }
+    var routes: [ConsoleRoute] {
+        signInRoutes + customerRoutes + auditRoutes + grantRoutes + moveRoutes + creditRoutes + refreshRoutes
+            + privacyRoutes + figureRoutes
+    }
 
     /// Responds to a request to a route, or refuses it.
     func respond(

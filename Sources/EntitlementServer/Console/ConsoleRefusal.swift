@@ -35,6 +35,22 @@ struct ConsoleRefusal: Error, Equatable {
     static let unknownGrant = ConsoleRefusal(
         404, "Unknown grant", "The customer has no grant with this id, or it was withdrawn before.")
 
+    static let unknownPurchase = ConsoleRefusal(
+        404, "Unknown purchase",
+        "The customer has no such purchase. Nothing was changed. Load the page of the customer.")
+    static let unknownCredit = ConsoleRefusal(
+        404, "Unknown credit", "The app has no credit of this type. Its feature file names them.")
+    static let nameTaken = ConsoleRefusal(
+        409, "Name taken", "The name belongs to another customer. A name belongs to one customer only.")
+    static let askedBefore = ConsoleRefusal(
+        409, "Asked before",
+        "A server asked the App Store about this subscription in the last five minutes. Nothing was changed.")
+
+    static func insufficientCredit(balance: Int, cost: Int) -> ConsoleRefusal {
+        ConsoleRefusal(
+            409, "Not enough credit", "The item costs \(cost), and \(balance) is left. Nothing was redeemed.")
+    }
+
     static func invalid(_ field: String, _ reason: String) -> ConsoleRefusal {
         ConsoleRefusal(400, "Invalid field", "\(field) \(reason).")
     }

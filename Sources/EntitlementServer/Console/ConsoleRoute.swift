@@ -37,7 +37,6 @@ struct ConsoleRequest: Sendable {
     let frame: ConsoleFrame
 
     var ledgerID: LedgerID { LedgerID(app: session.caller.app, environment: environment) }
-    var isReadOnly: Bool { session.role == .readOnly }
 
     /// Returns the customer of the field `id`. Throws 400.
     func customer() throws(ConsoleRefusal) -> CustomerKey {

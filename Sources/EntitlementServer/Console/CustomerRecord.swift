@@ -18,6 +18,8 @@ struct CustomerRecord: Sendable {
     /// The newest grants.
     let grants: [GrantEntry]
     let facts: FactList
+    /// The newest entries of the audit log.
+    let log: AuditList
 
     var customer: CustomerID { entry.customer }
 }

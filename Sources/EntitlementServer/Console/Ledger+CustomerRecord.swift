@@ -6,6 +6,8 @@ import StoreModel
 extension Ledger {
     /// The number of facts on a page.
     private static let factsPerPage = 50
+    /// The number of entries of the audit log on the page of a customer.
+    private static let shownEntries = 10
 
     /// Returns what the console shows about a customer; `nil` for an unknown one.
     ///
@@ -16,6 +18,7 @@ extension Ledger {
         of key: CustomerKey, purchase: TransactionID?, before position: Int64?
     ) async throws -> CustomerRecord? {
         let stored = try await answer(key)
+        let keys = try APIKeys(database: database).list(of: key.ledgerID.app)
         return try database.read { connection in
             let transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.customer(named: key.customer) ?? key.customer
@@ -24,11 +27,39 @@ extension Ledger {
             let rows = try transaction.factRows(
                 of: customer, before: position ?? .max, limit: limit + 1, in: purchase)
             let facts = try rows.prefix(limit).map(FactEntry.init)
+            let entries = try transaction.auditEntries(about: customer, before: .max, limit: Self.shownEntries + 1)
             return CustomerRecord(
                 entry: entry, answer: try WireJSON.decode(Customer.self, from: stored.bytes),
                 answerBytes: stored.bytes, grants: try transaction.grantEntries(of: customer),
                 facts: FactList(
-                    facts: facts, purchase: purchase, next: rows.count > limit ? facts.last?.sequence : nil))
+                    facts: facts, purchase: purchase, next: rows.count > limit ? facts.last?.sequence : nil),
+                log: AuditList(entries: entries, next: nil, keys: keys).prefix(Self.shownEntries))
+        }
+    }
+
+    /// Returns whether a customer has a purchase.
+    func holds(_ original: TransactionID, _ key: CustomerKey) throws -> Bool {
+        try database.read { connection in
+            try transaction(connection, on: key.ledgerID).holders(of: original).contains(key.customer)
+        }
+    }
+
+    /// A name as the ledger knows it.
+    struct KnownName: Sendable {
+        /// The customer that the name belongs to; the name itself if it is no alias.
+        let customer: CustomerID
+        let isKnown: Bool
+        let isErased: Bool
+    }
+
+    /// Returns what the ledger knows about a name.
+    func knownName(_ key: CustomerKey) throws -> KnownName {
+        try database.read { connection in
+            let transaction = transaction(connection, on: key.ledgerID)
+            let customer = try transaction.customer(named: key.customer) ?? key.customer
+            return KnownName(
+                customer: customer, isKnown: try transaction.isKnown(customer),
+                isErased: try transaction.isErased(customer))
         }
     }
 

@@ -60,7 +60,8 @@ struct CreditRoutes: Sendable {
         }
     }
 
-    private static func check(_ items: [RedeemRequest.Item], in credit: CreditTable.Credit) throws {
+    /// Throws 400 for items that cannot be redeemed with a kind of credit.
+    static func check(_ items: [RedeemRequest.Item], in credit: CreditTable.Credit) throws {
         guard (1...limit).contains(items.count) else {
             throw Refusal.invalid("items", "should have 1 to \(limit) elements")
         }

@@ -53,19 +53,10 @@ actor StatusPoller {
     func poll(_ subscription: Subscription) async throws {
         if let task = running[subscription] { return try await task.value }
         let now = realClock.now()
-        guard let client = clients[subscription.ledgerID], let reader = readers[subscription.ledgerID.app] else {
-            return
-        }
+        guard canPoll(subscription.ledgerID) else { return }
         let task = Task { [ledger] in
             guard try await ledger.beginPoll(of: subscription, at: now) else { return }
-            let answer = try await client.subscriptionStatuses(of: subscription.original)
-            var facts: [PresentedFact] = []
-            for last in (answer.data ?? []).flatMap({ $0.lastTransactions ?? [] }) {
-                if let signed = last.signedTransactionInfo { facts.append(try reader.transaction(signed)) }
-                if let signed = last.signedRenewalInfo { facts.append(try reader.renewal(signed)) }
-            }
-            try await ledger.append(
-                facts.filter { $0.environment == subscription.ledgerID.environment }, in: subscription.ledgerID)
+            try await ledger.append(try await statuses(of: subscription), in: subscription.ledgerID)
         }
         running[subscription] = task
         defer { running[subscription] = nil }
@@ -79,6 +70,34 @@ actor StatusPoller {
         for original in purchases.sorted() where try ledger.hasLapsed(original, in: ledgerID) {
             try await poll(Subscription(ledgerID: ledgerID, original: original))
         }
+    }
+
+    /// Returns whether there is a client for a ledger.
+    nonisolated func canPoll(_ ledgerID: LedgerID) -> Bool { clients[ledgerID] != nil }
+
+    /// Polls a subscription for an operator, and writes an entry of the audit log with the facts. Returns `false` if it
+    /// was polled within the pause.
+    func poll(_ subscription: Subscription, noting note: AuditNote, about customer: CustomerID) async throws -> Bool {
+        guard running[subscription] == nil else { return false }
+        let now = realClock.now()
+        guard try await ledger.beginPoll(of: subscription, at: now) else { return false }
+        try await ledger.append(
+            try await statuses(of: subscription), in: subscription.ledgerID, noting: note, about: customer)
+        return true
+    }
+
+    /// Asks the App Store, and returns the facts of its answer in the subscription's environment.
+    private func statuses(of subscription: Subscription) async throws -> [PresentedFact] {
+        guard let client = clients[subscription.ledgerID], let reader = readers[subscription.ledgerID.app] else {
+            return []
+        }
+        let answer = try await client.subscriptionStatuses(of: subscription.original)
+        var facts: [PresentedFact] = []
+        for last in (answer.data ?? []).flatMap({ $0.lastTransactions ?? [] }) {
+            if let signed = last.signedTransactionInfo { facts.append(try reader.transaction(signed)) }
+            if let signed = last.signedRenewalInfo { facts.append(try reader.renewal(signed)) }
+        }
+        return facts.filter { $0.environment == subscription.ledgerID.environment }
     }
 
     // MARK: - Background job
@@ -248,13 +267,17 @@ extension Schema {
 }
 
 extension Ledger {
-    /// Appends facts of the store without a claim.
-    func append(_ facts: [PresentedFact], in ledgerID: LedgerID) async throws {
+    /// Appends facts of the store without a claim. An operator who asked for them gets an entry in the audit log.
+    func append(
+        _ facts: [PresentedFact], in ledgerID: LedgerID, noting note: AuditNote? = nil,
+        about customer: CustomerID? = nil
+    ) async throws {
         let facts = try headers.numbered(facts)
         try await write { connection, outcome in
             var transaction = transaction(connection, on: ledgerID)
             try transaction.lock(forAppending: facts)
             for fact in facts { try transaction.append(fact) }
+            if let customer { try transaction.write(note, about: customer) }
             try computeAnswers(transaction, including: nil, &outcome)
         }
     }

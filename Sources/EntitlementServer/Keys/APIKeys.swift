@@ -124,7 +124,8 @@ package struct APIKeys: Sendable {
     static let columns = "digest, app, kind, label, created_at, revoked_at"
     private static let idLength = 8
 
-    private static func id(of digest: [UInt8]) -> String { Hex.encode(digest.prefix(idLength)) }
+    /// Returns the beginning of a key's digest, which identifies the key in lists and logs.
+    static func id(of digest: [UInt8]) -> String { Hex.encode(digest.prefix(idLength)) }
 
     static func entry(_ row: SQLRow) throws -> Entry {
         guard let kind = KeyKind(rawValue: try row["kind"]) else {

@@ -26,7 +26,8 @@ extension Ledger {
     /// Throws `InsufficientCredit`.
     func redeem(
         _ items: [RedeemRequest.Item], of key: CustomerKey, type: String, in credit: CreditTable.Credit,
-        as request: IdempotentRequest?, respond: @escaping @Sendable (RedeemAnswer) throws -> KeptAnswer
+        as request: IdempotentRequest?, noting note: AuditNote? = nil,
+        respond: @escaping @Sendable (RedeemAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
         try await write(once: request) { connection, outcome in
             var transaction = transaction(connection, on: key.ledgerID)
@@ -35,7 +36,13 @@ extension Ledger {
             // If the customer was merged meanwhile, the purchases of the other customer count.
             if customer != key.customer { try transaction.lock(holdingsOf: [customer]) }
             try transaction.lockSpent(by: customer, type)
+            let isNew =
+                try note == nil
+                || items.contains {
+                    try transaction.itemType(of: $0.id, redeemedBy: customer, type) == nil
+                }
             let response = try respond(try transaction.redeem(items, of: customer, type: type, in: credit))
+            if isNew { try transaction.write(note, about: customer) }
             try computeAnswers(transaction, including: nil, &outcome)
             return response
         }
@@ -176,7 +183,7 @@ extension LedgerTransaction {
     }
 
     /// Returns the type under which an item was redeemed.
-    private func itemType(of item: String, redeemedBy customer: CustomerID, _ credit: String) throws -> String? {
+    fileprivate func itemType(of item: String, redeemedBy customer: CustomerID, _ credit: String) throws -> String? {
         try connection.first(
             """
             SELECT type FROM redemption

@@ -18,14 +18,16 @@ extension Ledger {
     ///
     /// Throws `CustomerRefusal.aliasTaken`.
     func merge(
-        _ alias: CustomerID, into key: CustomerKey, as request: IdempotentRequest?,
+        _ alias: CustomerID, into key: CustomerKey, as request: IdempotentRequest?, noting note: AuditNote? = nil,
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
         try await write(once: request) { connection, outcome in
             var transaction = transaction(connection, on: key.ledgerID)
             try transaction.lock(holdingsOf: [alias, key.customer])
             let customer = try transaction.register(key.customer)
-            try transaction.merge(alias, into: customer)
+            if try transaction.merge(alias, into: customer) {
+                try transaction.write(note, about: customer, and: alias)
+            }
             return try respond(try finish(transaction, for: customer, &outcome))
         }
     }
@@ -35,6 +37,7 @@ extension Ledger {
     /// Throws `CustomerRefusal.unknownPurchase`, and `erased` for a pseudonym.
     func transfer(
         _ original: TransactionID, from key: CustomerKey, to receiver: CustomerID, as request: IdempotentRequest?,
+        noting note: AuditNote? = nil,
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
         try await write(once: request) { connection, outcome in
@@ -46,6 +49,7 @@ extension Ledger {
             guard try transaction.holders(of: original).contains(sender) else { throw CustomerRefusal.unknownPurchase }
             let receiver = try transaction.register(receiver)
             try transaction.transfer(original, to: receiver)
+            try transaction.write(note, about: sender, and: receiver)
             // The answer names the receiver only, so it is erased with the receiver.
             outcome.subject = receiver
             return try respond(try finish(transaction, for: receiver, &outcome))
@@ -57,7 +61,9 @@ extension Ledger {
     ///
     /// Removes the names from the database files too. If a reader of an older snapshot prevents this, a later `purge`
     /// removes them.
-    func erase(_ key: CustomerKey, leaving pseudonym: CustomerID) async throws -> ErasedCustomer? {
+    func erase(
+        _ key: CustomerKey, leaving pseudonym: CustomerID, noting note: AuditNote? = nil
+    ) async throws -> ErasedCustomer? {
         // Registers a customer of which only a purchase is known, so that it can be erased.
         _ = try await answer(key)
         // Read before the write, because the query is slow and would delay other writes.
@@ -77,6 +83,9 @@ extension Ledger {
             }
             guard try !transaction.isErased(customer) else { return (nil, 0) }
             let count = try transaction.erase(customer, leaving: pseudonym, withTokens: withTokens)
+            var note = note
+            note?.detail["purchases"] = .number(count)
+            try transaction.write(note, about: pseudonym)
             try computeAnswers(transaction, including: nil, &outcome)
             return (ErasedCustomer(pseudonym: pseudonym, erasedPurchases: count), 0)
         }
@@ -136,11 +145,13 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
-    mutating func merge(_ alias: CustomerID, into customer: CustomerID) throws {
-        guard alias != customer else { return }
+    /// Merges a name into a customer. Returns whether that changed anything.
+    @discardableResult
+    mutating func merge(_ alias: CustomerID, into customer: CustomerID) throws -> Bool {
+        guard alias != customer else { return false }
         if let present = try self.customer(named: alias) {
             guard present == customer else { throw Ledger.CustomerRefusal.aliasTaken }
-            return
+            return false
         }
         guard try !isErased(alias) else { throw Ledger.CustomerRefusal.aliasTaken }
         let names = values(.text(alias.rawValue), .text(customer.rawValue))
@@ -168,6 +179,7 @@ extension LedgerTransaction {
         try addEvent(.merged, of: customer, body.encoded())
         affected.insert(customer)
         removed.insert(alias)
+        return true
     }
 
     /// Moves everything but purchases from one customer to another. Grants and redemptions that both have are kept once.
@@ -185,6 +197,7 @@ extension LedgerTransaction {
                 "UPDATE \(table) SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", names)
         }
         try moveRedemptions(from: old, to: new)
+        try moveAuditEntries(from: old, to: new)
     }
 
     // MARK: - Erasing
@@ -257,6 +270,7 @@ extension LedgerTransaction {
             UPDATE customer SET id = ?4, app_account_token = ?5, erased_at = ?6
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, both + [.text(pseudonym.appAccountToken.wireText), .integer(now.milliseconds)])
+        try eraseAuditEntries(about: names, leaving: pseudonym)
         tokenOwners = [:]
         try replaceTokens(of: names, by: pseudonym, in: withTokens)
         for original in unshared { try keep(original, with: pseudonym) }

@@ -34,6 +34,8 @@ extension Ledger {
                     try transaction.rows(
                         "promotion_redemption", ["code", "grant_id", "redeemed_at"], customer)),
                 "events": .array(try transaction.rows("event", ["type", "created_at"], customer)),
+                "actions": .array(
+                    try transaction.rows("audit_entry", ["action", "item", "reason", "created_at"], customer)),
             ]
         }
     }

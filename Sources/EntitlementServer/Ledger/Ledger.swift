@@ -294,23 +294,27 @@ struct Ledger: Sendable {
 
     /// Adds a grant.
     func add(
-        _ grant: Grant, to key: CustomerKey, as request: IdempotentRequest?,
+        _ grant: Grant, to key: CustomerKey, as request: IdempotentRequest?, noting note: AuditNote? = nil,
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
         try await write(once: request) { connection, outcome in
             var transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.register(key.customer)
             try transaction.add(grant, to: customer)
+            try transaction.write(note, about: customer)
             return try respond(try finish(transaction, for: customer, &outcome))
         }
     }
 
     /// Withdraws a grant. Returns the customer's new answer, or `nil` if the customer has no such grant.
-    func withdrawGrant(_ id: String, of key: CustomerKey) async throws -> StoredAnswer? {
+    func withdrawGrant(
+        _ id: String, of key: CustomerKey, noting note: AuditNote? = nil
+    ) async throws -> StoredAnswer? {
         try await write { connection, outcome in
             var transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.lockedCustomer(named: key.customer)
             guard try transaction.withdrawGrant(id, of: customer) else { return nil }
+            try transaction.write(note, about: customer)
             return try finish(transaction, for: customer, &outcome)
         }
     }

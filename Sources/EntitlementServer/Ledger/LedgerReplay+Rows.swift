@@ -27,14 +27,14 @@ extension LedgerReplay {
         }
     }
 
-    /// Finds purchases and grants of customers without a row.
+    /// Finds purchases, grants and entries of the audit log of customers without a row.
     func checkCustomers(_ report: inout Report) throws {
-        for table in ["holder", "customer_grant"] {
+        for table in ["holder", "customer_grant", "audit_entry"] {
             try database.read { connection in
                 try connection.each(
                     """
                     SELECT DISTINCT app, environment, customer FROM \(table)
-                    WHERE NOT EXISTS (
+                    WHERE customer IS NOT NULL AND NOT EXISTS (
                         SELECT 1 FROM customer WHERE customer.app = \(table).app
                             AND customer.environment = \(table).environment AND customer.id = \(table).customer)
                     """

@@ -7,7 +7,7 @@ enum Schema {
     /// Returns the migrations of a dialect. SQLite has all migrations since the first ledger; PostgreSQL begins with a
     /// baseline. Later migrations have SQL for both.
     static func migrations(for dialect: SQLDialect) -> [SQLMigration] {
-        dialect == .postgreSQL ? [baseline, programs, answerDigests, LedgerEvent.digests, figures] : history
+        dialect == .postgreSQL ? [baseline, programs, answerDigests, LedgerEvent.digests, figures, auditLog] : history
     }
 
     private static let history = [
@@ -134,6 +134,7 @@ enum Schema {
         answerDigests,
         LedgerEvent.digests,
         figures,
+        auditLog,
     ]
 }
 

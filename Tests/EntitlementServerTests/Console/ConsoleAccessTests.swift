@@ -13,15 +13,24 @@ import Testing
     private static let contract: [String: Access] = [
         "GET /console": .readOnly, "GET /console/customer": .readOnly, "GET /console/fact": .readOnly,
         "GET /console/figures": .readOnly, "GET /console/figures.csv": .readOnly,
-        "GET /console/": .open, "GET /console/sign-in": .open, "POST /console/sign-in": .open,
+        "GET /console/audit": .readOnly, "GET /console/": .open, "GET /console/sign-in": .open,
+        "POST /console/sign-in": .open,
         "POST /console/sign-out": .readOnly,
         "POST /console/grants/review": .full, "POST /console/grants": .full,
         "POST /console/withdrawals/review": .full, "POST /console/withdrawals": .full,
+        "POST /console/transfers/review": .full, "POST /console/transfers": .full,
+        "POST /console/merges/review": .full, "POST /console/merges": .full,
+        "POST /console/redemptions/review": .full, "POST /console/redemptions": .full,
+        "POST /console/exports/review": .full, "POST /console/exports": .full,
+        "POST /console/refreshes/review": .full, "POST /console/refreshes": .full,
+        "POST /console/erasures/review": .full, "POST /console/erasures": .full,
     ]
 
     private static let fields = [
-        ("id", "anna"), ("feature", "extra"), ("reason", "test"), ("request", "r1"), ("grant", "unknown"),
-        ("sequence", "1"), ("figure", "mrr"),
+        ("id", "anna"), ("feature", "extra"), ("reason", "test"), ("grant", "unknown"), ("sequence", "1"),
+        ("figure", "mrr"),
+        ("purchase", "1"), ("to", "ben"), ("alias", "anonymous-9"), ("credit", "coins"), ("type", "filter"),
+        ("item", "cat"),
     ]
 
     /// Sends a request to a route, with the token of the session in a form.
@@ -29,6 +38,7 @@ import Testing
         _ route: ConsoleRoute, _ visitor: ConsoleVisitor, form: String?, changing: [(String, String?)] = []
     ) async throws -> ServerBench.Reply {
         let path = String(route.path.dropFirst(ConsoleRoute.root.count))
+        let fields = fields + [("request", path)]
         guard route.method == .post else { return try await visitor.get(path + "?" + HTTPQuery(fields).encoded) }
         return try await visitor.post(path, fields + (form.map { [("form", $0)] } ?? []), changing: changing)
     }
@@ -89,6 +99,9 @@ import Testing
             if Self.contract["\(route.method) \(route.path)"] != .open { #expect(reply.status != 403, "\(route.path)") }
         }
         #expect(try await bench.get().active().contains("extra"))
+        #expect(try await bench.get("ben").active() == ["tools"])
+        let done = try await visitors.full.get("/audit").text
+        for words in ["granted", "transferred", "merged", "exported"] { #expect(done.contains(words)) }
         await bench.close()
     }
 

@@ -8,13 +8,8 @@ import Testing
 
 /// Grants and withdrawals, each with a review that says what will happen.
 @Suite(.onBothEngines) struct ConsoleActionTests {
-    /// Returns the hidden fields of the form with an action on a page.
     private func form(_ action: String, in page: String) throws -> [(String, String)] {
-        let start = try #require(page.range(of: "action=\"\(action)\""))
-        let end = try #require(page.range(of: "</form>", range: start.upperBound..<page.endIndex))
-        return page[start.upperBound..<end.lowerBound].matches(of: /type="hidden" name="([^"]+)" value="([^"]*)"/).map {
-            (String($0.output.1), String($0.output.2))
-        }
+        try ConsoleVisitor.form(action, in: page)
     }
 
     @Test func `a grant is reviewed, given once, and withdrawn after a review`() async throws {
@@ -46,9 +41,12 @@ import Testing
         #expect(withdrawal.text.contains("loses the feature"))
         #expect(try await bench.get().active().contains("pro"))
         let last = try form("/console/withdrawals", in: withdrawal.text)
-        #expect(try await visitor.post("/withdrawals", last).location?.hasSuffix("done=withdrawn") == true)
-        #expect(!(try await bench.get().active().contains("pro")))
-        #expect(try await visitor.post("/withdrawals", last).status == 404)
+        for _ in 0..<2 {
+            #expect(try await visitor.post("/withdrawals", last).location?.hasSuffix("done=withdrawn") == true)
+            #expect(!(try await bench.get().active().contains("pro")))
+        }
+        let other = last.map { $0.0 == "request" ? ($0.0, "another") : $0 }
+        #expect(try await visitor.post("/withdrawals", other).status == 404)
         #expect(try await visitor.post("/withdrawals/review", last).status == 404)
         await bench.close()
     }

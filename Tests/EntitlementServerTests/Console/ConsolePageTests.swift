@@ -133,6 +133,28 @@ import Testing
         await bench.close()
     }
 
+    @Test func `a number that is no fact of the customer's purchases has no page`() async throws {
+        let bench = try await ServerBench.withConsole()
+        _ = try await bench.post(bench.purchase("1"))
+        _ = try await bench.post(bench.purchase("2"), for: "ben")
+        _ = try await bench.post(bench.purchase("3"))
+        let visitor = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly)
+        let numbers = try await visitor.customer().text.matches(of: /sequence=(\d+)"/).compactMap { Int($0.output.1) }
+        let others = try await visitor.customer("ben").text.matches(of: /sequence=(\d+)"/).compactMap {
+            Int($0.output.1)
+        }
+        #expect(numbers.count == 2 && others.count == 1)
+        for number in numbers {
+            #expect(try await visitor.get("/fact?id=anna&sequence=\(number)").text.contains("Fact \(number):"))
+        }
+        let last = (numbers + others).max() ?? 0
+        for number in others + [last + 1, last + 100] {
+            let reply = try await visitor.get("/fact?id=anna&sequence=\(number)")
+            #expect(reply.status == 404 && reply.text.contains("no such fact"), "\(number)")
+        }
+        await bench.close()
+    }
+
     @Test func `a customer of another environment or app is not shown`() async throws {
         let bench = try await ServerBench.withConsole { $0.environments = [.sandbox, .production] }
         _ = try await bench.post(bench.purchase("1"))

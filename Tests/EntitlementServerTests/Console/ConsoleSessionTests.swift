@@ -151,6 +151,20 @@ import Testing
         await bench.close()
     }
 
+    @Test func `requests of a session count towards the rate limit of its key`() async throws {
+        let bench = try await ServerBench.withConsole {
+            $0.apps[0].rateLimit = RateLimit(perSecond: 1, burst: 5)
+        }
+        let visitor = try await ConsoleVisitor.signedIn(at: bench)
+        for _ in 0..<5 { #expect(try await visitor.get().status == 200) }
+        let refused = try await visitor.get()
+        #expect(refused.status == 429 && refused.headers["Retry-After"] == "1")
+        #expect(try await bench.send(.get, "/v1/customers", as: .secret).status == 429)
+        bench.realClock.advance(by: 1)
+        #expect(try await visitor.get().status == 200)
+        await bench.close()
+    }
+
     @Test func `after the sign-in the page opens that needed a session, and no other site`() async throws {
         let bench = try await ServerBench.withConsole()
         let secret = try #require(bench.keys[ServerBench.app]).secretKey

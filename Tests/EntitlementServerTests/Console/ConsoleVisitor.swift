@@ -64,6 +64,32 @@ struct ConsoleVisitor {
         return try #require(page.firstMatch(of: /name="form" value="([^"]+)"/)).output.1.description
     }
 
+    /// Returns the hidden fields of the form with an action on a page.
+    static func form(_ action: String, in page: String) throws -> [(String, String)] {
+        let start = try #require(page.range(of: "action=\"\(action)\""), "\(action)")
+        let end = try #require(page.range(of: "</form>", range: start.upperBound..<page.endIndex))
+        return page[start.upperBound..<end.lowerBound].matches(of: /type="hidden" name="([^"]+)" value="([^"]*)"/).map {
+            (String($0.output.1), String($0.output.2))
+        }
+    }
+
+    /// Opens the review of an action, such as `/transfers`, and returns it with the fields of its form.
+    func review(
+        _ path: String, _ fields: [(String, String)]
+    ) async throws -> (text: String, fields: [(String, String)]) {
+        let review = try await submit(path + "/review", fields)
+        try #require(review.status == 200, "\(review.text)")
+        return (review.text, try Self.form(ConsoleRoute.root + path, in: review.text))
+    }
+
+    /// Reviews an action and does it, twice. Returns both responses.
+    func act(_ path: String, _ fields: [(String, String)], adding more: [(String, String)] = []) async throws
+        -> [ServerBench.Reply]
+    {
+        let form = try await review(path, fields).fields + more
+        return [try await post(path, form), try await post(path, form)]
+    }
+
     /// Returns the page of a customer.
     func customer(_ id: String = "anna", _ fields: [(String, String)] = []) async throws -> ServerBench.Reply {
         try await get("/customer?" + HTTPQuery([("id", id)] + fields).encoded)

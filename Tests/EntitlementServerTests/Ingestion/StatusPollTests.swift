@@ -11,7 +11,7 @@ import Testing
 @testable import EntitlementServer
 
 /// An App Store whose answers about subscription statuses are scripted, one after another.
-private final class ScriptedStatusTransport: HTTPTransport {
+final class ScriptedStatusTransport: HTTPTransport {
     typealias Answer = @Sendable () async throws -> JSONValue
 
     private let state = Locked<(answers: [Answer], asked: [String])>(([], []))
@@ -58,13 +58,14 @@ extension ServerBench {
             environments: environments, folder: other?.folder, keys: other?.keys ?? [:],
             configure: {
                 $0.apps[0].appStore = [.sandbox: desk]
+                $0.console = .loopback
                 guard let other else { return }
                 ($0.clock, $0.realClock, $0.monotonicClock) = (other.clock, other.realClock, other.realClock.monotonic)
             }, wrapping: wrap)
     }
 
     /// Returns the App Store's answer that a subscription was renewed until 30 days from now.
-    fileprivate func renewed(_ original: String = "1") throws -> JSONValue {
+    func renewed(_ original: String = "1") throws -> JSONValue {
         let last: JSONValue = [
             "originalTransactionId": .string(original), "status": 1,
             "signedTransactionInfo": .string(try period("\(original)2", of: original)),

@@ -9,6 +9,7 @@ extension ConsoleFrame {
         header { display: flex; flex-wrap: wrap; gap: .4rem 2rem; align-items: center; padding: .9rem 0; margin-bottom: 1rem; border-bottom: 1px solid var(--line); }
         header .brand { font-weight: 650; } header .brand a { color: var(--ink); text-decoration: none; }
         header .soft { font-size: .9rem; flex: 1; min-width: 0; overflow-wrap: anywhere; }
+        header nav { display: flex; flex-wrap: wrap; gap: .2rem 1rem; font-size: .92rem; }
         main { display: grid; gap: 1rem; grid-template-columns: minmax(0, 1fr); max-width: 90rem; margin: 0 auto; }
         main.narrow { max-width: 30rem; padding-top: 8vh; }
         .pane { padding: 1.1rem 1.25rem 1.25rem; display: grid; gap: .8rem; grid-template-columns: minmax(0, 1fr); align-content: start; }

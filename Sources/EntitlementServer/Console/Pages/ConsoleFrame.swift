@@ -33,6 +33,7 @@ struct ConsoleFrame: Sendable {
         <nav aria-label="Console"><a href="\(path(""))">Customers</a> · <a href="\(path("/figures"))">Figures</a></nav>
         <p class="soft">App \(Self.code(app.rawValue)) · \(environment.rawValue) · \
         <span id="role">\(role == .full ? "full access" : "read only")</span></p>
+        <nav aria-label="Console"><a href="\(path(""))">Customers</a> <a href="\(path("/audit"))">Audit log</a></nav>
         <form method="post" action="/console/sign-out">\(hidden)<button>Sign out</button></form>
         </header>
         """

@@ -9,6 +9,7 @@ struct CustomerPage: Sendable {
     let record: CustomerRecord
     /// The names of the features that the app's products give.
     let features: [String]
+    let actions: CustomerActions
     let outcome: ConsoleOutcome?
 
     var page: Page {
@@ -38,11 +39,25 @@ struct CustomerPage: Sendable {
             \(grantTable)
             \(grantForm)
             </section>
+            <section class="card pane" aria-labelledby="actions">
+            <h2 id="actions">Other actions</h2>
+            \(actions.html)
+            </section>
+            <section class="card pane" aria-labelledby="log">
+            <h2 id="log">Actions of operators, newest first</h2>
+            \(AuditTable(frame: frame, list: record.log).html)\(moreEntries)
+            </section>
             <section class="card pane" aria-labelledby="facts">
             <h2 id="facts">Facts, newest first</h2>
             \(FactTable(frame: frame, customer: record.customer, list: record.facts).html)
             </section>
             """)
+    }
+
+    private var moreEntries: HTML? {
+        guard record.log.next != nil else { return nil }
+        let target = frame.path("/audit", [("id", record.customer.rawValue)])
+        return "<p><a class=\"button\" href=\"\(target)\">All entries about the customer</a></p>"
     }
 
     /// Returns the first aliases, and the number of the others.

@@ -53,6 +53,8 @@ struct WithdrawalReview: Sendable {
     let frame: ConsoleFrame
     let customer: CustomerID
     let grant: Grant
+    /// Identifies this review, so that a form that is sent twice withdraws once.
+    let requestID: String
     /// The other active sources of the feature.
     let others: [CustomerFeature]
     /// Whether the grant has ended already.
@@ -73,6 +75,7 @@ struct WithdrawalReview: Sendable {
             <div class="buttons">
             <form method="post" action="/console/withdrawals">\(frame.hidden)
             <input type="hidden" name="id" value="\(customer.rawValue)">
+            <input type="hidden" name="request" value="\(requestID)">
             <input type="hidden" name="grant" value="\(grant.id)">
             <button class="risky">Withdraw the grant</button>
             </form>

@@ -1,0 +1,56 @@
+import StoreModel
+import WebPages
+
+/// The page that says what an action on a customer will do, with the form that does it.
+struct ActionReview: Sendable {
+    let frame: ConsoleFrame
+    let customer: CustomerID
+    /// The path of the action, such as `/transfers`.
+    let path: String
+    /// Identifies this review, so that a form that is sent twice acts once.
+    let requestID: String
+    let title: String
+    let button: String
+    var isRisky = false
+    /// Whether the operator must type the customer's id.
+    var isConfirmed = false
+    let effect: HTML
+    let consequences: [HTML]
+    let fields: [(String, String)]
+
+    var page: Page {
+        let items = consequences.map { "<li>\($0)</li>\n" as HTML }.joined()
+        let hidden = fields.map { name, value -> HTML in
+            "<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">\n"
+        }.joined()
+        return frame.page(
+            title,
+            """
+            <section class="card pane" aria-labelledby="title">
+            <h1 id="title">\(title)</h1>
+            <p id="effect">\(effect)</p>
+            <ul>
+            \(items)</ul>
+            <form class="stack" method="post" action="\(ConsoleRoute.root + path)">\(frame.hidden)
+            <input type="hidden" name="id" value="\(customer.rawValue)">
+            <input type="hidden" name="request" value="\(requestID)">
+            \(hidden)\(confirmation, if: isConfirmed)<div class="buttons"><button class="\(isRisky ? "risky" : "main")">\
+            \(button)</button> <a class="button" href="\(frame.path(of: customer))">Back to the customer</a></div>
+            </form>
+            </section>
+            """)
+    }
+
+    private var confirmation: HTML {
+        """
+        <label for="confirm">Type the id of the customer, \(ConsoleFrame.code(customer.rawValue)), to confirm</label>
+        <input id="confirm" name="confirm" autocomplete="off" spellcheck="false" required>
+
+        """
+    }
+
+    /// Returns the sentence about the reason of an action, if it has one.
+    static func sentence(about reason: String?) -> [HTML] {
+        reason.map { ["The audit log stores the reason “<bdi>\($0)</bdi>”."] } ?? []
+    }
+}
