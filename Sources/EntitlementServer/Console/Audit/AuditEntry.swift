@@ -238,7 +238,7 @@ extension Schema {
     /// Names of customers are only in two columns, and texts of people only in `item` and `reason`, so that an erasure
     /// finds them.
     static let auditLog = SQLMigration(
-        "0019 audit log",
+        "0020 audit log",
         [
             .sqlite: """
             CREATE TABLE audit_entry (
