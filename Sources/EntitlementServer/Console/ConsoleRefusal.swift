@@ -19,6 +19,16 @@ struct ConsoleRefusal: Error, Equatable {
 
     static let foreignHost = ConsoleRefusal(
         403, "Foreign host", "The console of this server is open for localhost, 127.0.0.1 and ::1. Use one of these.")
+    static func foreignProxyHost(_ authority: String) -> ConsoleRefusal {
+        ConsoleRefusal(
+            403, "Foreign host",
+            "The console of this server is open at https://\(authority). The proxy should pass on this Host.")
+    }
+
+    static func plainProxy(_ authority: String) -> ConsoleRefusal {
+        ConsoleRefusal(403, "TLS required", "The console is open with TLS only. Use https://\(authority).")
+    }
+
     static let foreignSite = ConsoleRefusal(
         403, "Foreign site", "Another site sent this form. Open the console and send its own form.")
     static let unknownKey = ConsoleRefusal(
