@@ -48,7 +48,7 @@ struct UpgradeTests {
     @Test func `a migration that an older server does not support waits until none of them runs`() async throws {
         try await Self.withServer { bench in
             let error = #expect(throws: SQLError(.busy, "")) { try bench.database.migrate(Self.newerRelease) }
-            #expect(error?.message.contains("knows only \(Schema.auditLog.name); end it first") == true)
+            #expect(error?.message.contains("knows only \(Schema.operations.name); end it first") == true)
             #expect(error?.message.contains("9002 contracting takes programs that know 9002 contracting") == true)
             #expect(try await bench.grant("one").status == 201)
 

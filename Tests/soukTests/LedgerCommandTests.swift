@@ -53,6 +53,8 @@ import Testing
         while last == 200 { last = try await status(server.url, key: key) }
         #expect(last == 401)
         #expect(await server.stop() == 0)
+        let after = try await souk("keys", "list").json?["keys"]?.arrayValue ?? []
+        #expect(after.filter { $0["usedAt"] != nil }.map { $0["id"] } == [.string(id)])
     }
 
     @Test func `a ledger founded where one is missing keeps the keys of the missing one`() async throws {

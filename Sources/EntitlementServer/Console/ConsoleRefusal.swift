@@ -56,6 +56,11 @@ struct ConsoleRefusal: Error, Equatable {
         409, "Asked before",
         "A server asked the App Store about this subscription in the last five minutes. Nothing was changed.")
 
+    static let unknownDelivery = ConsoleRefusal(
+        404, "Unknown delivery", "There is no such delivery in this app and environment. Old ones are not kept.")
+    static let deliveryPending = ConsoleRefusal(
+        409, "Delivery pending", "The delivery is still pending. The server attempts it by itself.")
+
     static func insufficientCredit(balance: Int, cost: Int) -> ConsoleRefusal {
         ConsoleRefusal(
             409, "Not enough credit", "The item costs \(cost), and \(balance) is left. Nothing was redeemed.")

@@ -7,7 +7,8 @@ enum Schema {
     /// Returns the migrations of a dialect. SQLite has all since the first ledger, PostgreSQL begins with a baseline.
     /// Later migrations have SQL for both.
     static func migrations(for dialect: SQLDialect) -> [SQLMigration] {
-        dialect == .postgreSQL ? [baseline, programs, answerDigests, LedgerEvent.digests, auditLog] : history
+        dialect == .postgreSQL
+            ? [baseline, programs, answerDigests, LedgerEvent.digests, auditLog, operations] : history
     }
 
     private static let history = [
@@ -134,6 +135,7 @@ enum Schema {
         answerDigests,
         LedgerEvent.digests,
         auditLog,
+        operations,
     ]
 }
 

@@ -12,7 +12,8 @@ import Testing
 
     private static let contract: [String: Access] = [
         "GET /console": .readOnly, "GET /console/customer": .readOnly, "GET /console/fact": .readOnly,
-        "GET /console/audit": .readOnly, "GET /console/": .open, "GET /console/sign-in": .open,
+        "GET /console/audit": .readOnly, "GET /console/operations": .readOnly,
+        "POST /console/deliveries/replay": .full, "GET /console/": .open, "GET /console/sign-in": .open,
         "POST /console/sign-in": .open,
         "POST /console/sign-out": .readOnly,
         "POST /console/grants/review": .full, "POST /console/grants": .full,
@@ -28,7 +29,7 @@ import Testing
     private static let fields = [
         ("id", "anna"), ("feature", "extra"), ("reason", "test"), ("grant", "unknown"), ("sequence", "1"),
         ("purchase", "1"), ("to", "ben"), ("alias", "anonymous-9"), ("credit", "coins"), ("type", "filter"),
-        ("item", "cat"),
+        ("item", "cat"), ("delivery", "1"),
     ]
 
     /// Sends a request to a route, with the token of the session in a form.
@@ -87,7 +88,9 @@ import Testing
             if access == .full { #expect(reader.text.contains("Read-only session"), "\(name)") }
             // The customer belongs to another app.
             let other = try await Self.send(route, visitors.other, form: visitors.other.formToken())
-            if route.path != "/console" && route.path != "/console/sign-out" { #expect(other.status == 404, "\(name)") }
+            let isOfApp = ["/console", "/console/sign-out", "/console/operations"].contains(route.path)
+            if !isOfApp { #expect(other.status == 404, "\(name)") }
+            #expect(!other.text.contains("anna"), "\(name)")
         }
         #expect(try bench.contents() == before)
         for route in routes where route.path != "/console/sign-out" {
