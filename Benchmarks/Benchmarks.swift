@@ -12,7 +12,8 @@ enum Benchmarks {
         ("renewals", StoreBenchmark.renewals), ("notifications", NotificationBenchmark.run),
         ("server", ServerBenchmark.run), ("launch", LaunchBenchmark.run),
         ("client", { try await PurchaseBenchmark.run() + MergedReadBenchmark.run() }),
-        ("interception", InterceptionBenchmark.run), ("cluster", ClusterBenchmark.run),
+        ("interception", InterceptionBenchmark.run), ("figures", FigureBenchmark.run),
+        ("cluster", ClusterBenchmark.run),
     ]
 
     static func main() async {

@@ -60,7 +60,8 @@ public final class EntitlementService: HTTPHandler {
         self.configuration = configuration
         date = DateField(clock: configuration.clock)
         let keys = KeyRing(
-            database: database, standby: configuration.standby, clock: configuration.monotonicClock)
+            database: database, standby: configuration.standby, clock: configuration.monotonicClock,
+            realClock: configuration.realClock)
         self.keys = keys
         let metrics = ServerMetrics()
         let changes = ChangeSignal(clock: configuration.realClock, monotonicClock: configuration.monotonicClock)
@@ -87,7 +88,13 @@ public final class EntitlementService: HTTPHandler {
                     randomBytes: configuration.randomBytes)
             })
         router = Self.router(configuration, keys, parts)
-        jobs = try await Self.jobs(configuration, parts)
+        jobs =
+            try await Self.jobs(configuration, parts) + [
+                BackgroundJob(name: "key uses", pause: 60) {
+                    try await keys.storeUses()
+                    return false
+                }
+            ]
     }
 
     /// Returns the migrations of the ledger's schema, for tools that inspect or upgrade a ledger without a server.
@@ -142,10 +149,11 @@ public final class EntitlementService: HTTPHandler {
         } catch {
             outcome = .failure(error)
         }
-        if let registry = parts.registry {
-            // A new task, because this one is cancelled.
-            await Task { try? await registry.leave() }.value
-        }
+        // A new task, because this one is cancelled.
+        await Task { [keys, parts] in
+            try? await keys.storeUses()
+            try? await parts.registry?.leave()
+        }.value
         parts.changes.end()
         try outcome.get()
     }

@@ -38,7 +38,7 @@ import Testing
         let visitor = try await ConsoleVisitor.signedIn(at: bench)
         for path in [
             "", "?query=an", "/customer?id=anna", "/customer?id=anna&purchase=1", "/fact?id=anna&sequence=1", "/audit",
-            "/audit?id=anna",
+            "/audit?id=anna", "/operations",
         ] {
             #expect(try await visitor.get(path).status == 200)
         }
@@ -54,6 +54,9 @@ import Testing
         _ = try await visitor.act("/erasures", [("id", "heir")], adding: [("confirm", "heir")])
         bench.clock.advance(by: 60 * 86400)
         _ = try await bench.get("anna")
+        try await bench.deliver()
+        #expect(try await visitor.get("/operations").text.contains("Repeat"))
+        _ = try await visitor.submit("/deliveries/replay", [("delivery", "all"), ("request", "replay")])
         try await bench.deliver()
         _ = try await bench.deliveries("?state=dead")
         _ = try await bench.send(.post, "/v1/webhook-deliveries/1/replay", as: .secret)

@@ -55,6 +55,8 @@ import Testing
         while last == 200 { last = try await status(server.url, key: key) }
         #expect(last == 401)
         #expect(await server.stop() == 0)
+        let after = try await souk("keys", "list").json?["keys"]?.arrayValue ?? []
+        #expect(after.filter { $0["usedAt"] != nil }.map { $0["id"] } == [.string(id)])
     }
 
     @Test func `a new ledger in place of a missing one keeps the key files of the missing one`() async throws {

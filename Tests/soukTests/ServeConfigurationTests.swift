@@ -4,6 +4,8 @@ import HTTPCore
 import Primitives
 import Testing
 
+@testable import souk
+
 /// `souk serve` with flags, environment variables and a file.
 @Suite struct ServeConfigurationTests {
     private let folder: TemporaryFolder
@@ -97,6 +99,39 @@ import Testing
             #expect(server.greeting["console"]?.stringValue == (test.isOn ? server.url + "/console" : nil))
             #expect(await server.stop() == 0)
         }
+    }
+
+    @Test func `behind a proxy the console has the proxy's origin, from a flag, a variable or the file`() async throws {
+        let origin = "https://console.example.com"
+        let named = try configuration(["bundleId": "com.example.souk", "consoleOrigin": .string(origin)])
+        let bundle = ["--bundle-id", "com.example.souk"]
+        let cases: [(flags: [String], environment: [String: String], isOn: Bool)] = [
+            (bundle + ["--console-origin", origin], [:], true), (bundle, ["SOUK_CONSOLE_ORIGIN": origin], true),
+            (["--config", named], [:], true), (["--config", named], ["SOUK_CONSOLE": "off"], false),
+        ]
+        for (index, test) in cases.enumerated() {
+            let server = try await SoukService(
+                ["serve", "--database", "sqlite:" + folder.file("origin-\(index).sqlite")] + test.flags,
+                environment: test.environment)
+            #expect(server.greeting["console"]?.stringValue == (test.isOn ? origin + "/console" : nil))
+            // The test's own request has another host than the proxy's.
+            #expect(try await status(server.url, "/console/sign-in") == (test.isOn ? 403 : 404), "\(test)")
+            #expect(await server.stop() == 0)
+        }
+        for (flags, words) in [
+            (["--host", "0.0.0.0", "--console-origin", origin], "that only the proxy reaches"),
+            (["--host", "192.0.2.1", "--console-origin", origin], "that only the proxy reaches"),
+            (["--console-origin", "http://console.example.com"], "should be https:// and a host in lower case"),
+        ] {
+            let refused = try await SoukExecutable.run(
+                ["serve", "--database", "sqlite:" + folder.file("none.sqlite")] + bundle + flags)
+            #expect(refused.status == 2 && refused.errors.contains(words), "\(refused.errors)")
+        }
+        for (address, isPrivate) in [
+            ("10.0.0.7", true), ("172.16.0.1", true), ("172.31.255.255", true), ("172.32.0.1", false),
+            ("192.168.1.1", true), ("192.169.1.1", false), ("fd12::1", true), ("[fc00::1]", true), ("fe80::1", false),
+            ("2001:db8::1", false), ("localhost", false), ("", false), ("010.0.0.7", false), ("0.0.0.0", false),
+        ] { #expect(PrivateAddress.contains(address) == isPrivate, "\(address)") }
     }
 
     @Test func `without TLS the console needs a loopback address, and nothing starts`() async throws {

@@ -18,6 +18,8 @@ struct Console: Sendable {
     let ledger: Ledger
     /// `nil` if no app has a client of the App Store Server API.
     let statusPoller: StatusPoller?
+    let webhooks: [WebhookName]
+    let slowRequests: SlowRequests
     let environments: [StoreEnvironment]
     let limiter: RateLimiter
     let observer: RequestObserver
@@ -37,6 +39,8 @@ struct Console: Sendable {
         attempts = SignInAttempts(clock: configuration.monotonicClock)
         ledger = parts.ledger
         statusPoller = parts.statusPoller
+        webhooks = configuration.webhooks.map(\.id)
+        slowRequests = parts.metrics.slowRequests
         environments = configuration.environments
         self.limiter = limiter
         self.observer = observer
@@ -49,7 +53,7 @@ struct Console: Sendable {
     /// All routes of the console.
     var routes: [ConsoleRoute] {
         signInRoutes + customerRoutes + auditRoutes + grantRoutes + moveRoutes + creditRoutes + refreshRoutes
-            + privacyRoutes + figureRoutes
+            + privacyRoutes + figureRoutes + operationsRoutes
     }
 
     /// Responds to a request to a route, or refuses it.

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPCore
 import Primitives
 
@@ -9,11 +10,44 @@ extension EntitlementService.Configuration {
     ///     configuration.console = .loopback
     public struct ConsoleAccess: Hashable, Sendable {
         let isSecure: Bool
+        /// The host, and the port unless it is 443, under which a proxy serves the console; `nil` without a proxy.
+        let proxyAuthority: String?
 
         /// A listener on a loopback address, without TLS. Requests must use the host `localhost`, `127.0.0.1` or `::1`.
-        public static let loopback = ConsoleAccess(isSecure: false)
+        public static let loopback = ConsoleAccess(isSecure: false, proxyAuthority: nil)
         /// A listener with TLS, on any address. The cookie of a session has the prefix `__Host-`.
-        public static let tls = ConsoleAccess(isSecure: true)
+        public static let tls = ConsoleAccess(isSecure: true, proxyAuthority: nil)
+
+        /// A listener that only a trusted proxy reaches, which serves it with TLS. `Host` and `Origin` of requests must
+        /// be exactly those of the proxy's origin:
+        ///
+        ///     configuration.console = try .behindProxy(at: "https://console.example.com")
+        ///
+        /// - Parameter origin: The origin as browsers send it: `https://`, the host in lower case, and the port unless
+        ///   it is 443.
+        /// - Returns: The access.
+        /// - Throws: ``EntitlementServerError`` with `invalidConfiguration` for another text.
+        public static func behindProxy(at origin: String) throws(EntitlementServerError) -> ConsoleAccess {
+            guard let authority = authority(of: origin) else {
+                throw EntitlementServerError(
+                    .invalidConfiguration,
+                    "The origin of the console should be https:// and a host in lower case, with a port unless it is "
+                        + "443, such as https://console.example.com.")
+            }
+            return ConsoleAccess(isSecure: true, proxyAuthority: authority)
+        }
+
+        private static func authority(of origin: String) -> String? {
+            let scheme = "https://"
+            guard origin.utf8.count <= 300, origin.hasPrefix(scheme) else { return nil }
+            let authority = String(origin.dropFirst(scheme.count))
+            guard let match = authority.wholeMatch(of: /([a-z0-9.-]+|\[[0-9a-f:.]+\])(?::([1-9][0-9]{0,4}))?/),
+                match.output.1.first != "-", match.output.1.first != "."
+            else { return nil }
+            guard let port = match.output.2 else { return authority }
+            guard let number = Int(port), number <= 65535, number != 443 else { return nil }
+            return authority
+        }
     }
 }
 
@@ -42,12 +76,32 @@ extension EntitlementService.Configuration.ConsoleAccess {
 
     /// Throws `ConsoleRefusal.foreignSite` for a request under a foreign host name, and for a form of another site.
     func check(_ request: HTTPRequest) throws(ConsoleRefusal) {
-        guard isSecure || Self.gate.refusalOfHost(request) == nil else { throw .foreignHost }
+        try checkHost(request)
         guard request.method == .post else { return }
         if let site = request.headers["Sec-Fetch-Site"], site != "same-origin" { throw .foreignSite }
         // Browsers send the origin with every POST. The pages set a referrer policy under which it is not "null".
-        guard let host = request.headers["Host"], let origin = request.headers["Origin"],
-            origin.equalsIgnoringCase((isSecure ? "https://" : "http://") + host)
-        else { throw .foreignSite }
+        guard let host = request.headers["Host"], let origin = request.headers["Origin"] else { throw .foreignSite }
+        if let proxyAuthority {
+            guard request.headers.values("Origin").count == 1, origin.hasSameBytes(as: "https://" + proxyAuthority)
+            else { throw .foreignSite }
+            return
+        }
+        guard origin.equalsIgnoringCase((isSecure ? "https://" : "http://") + host) else { throw .foreignSite }
+    }
+
+    private func checkHost(_ request: HTTPRequest) throws(ConsoleRefusal) {
+        guard let proxyAuthority else {
+            guard isSecure || Self.gate.refusalOfHost(request) == nil else { throw .foreignHost }
+            return
+        }
+        let hosts = request.headers.values("Host")
+        guard hosts.count == 1, hosts[0].hasSameBytes(as: proxyAuthority),
+            request.authority.map({ $0.hasSameBytes(as: proxyAuthority) }) ?? true
+        else { throw .foreignProxyHost(proxyAuthority) }
+        // A proxy that also listens without TLS would show the key and the cookie to the network.
+        let schemes = request.headers.values("X-Forwarded-Proto").flatMap { $0.split(separator: ",") }
+        guard schemes.allSatisfy({ $0.trimmingCharacters(in: .whitespaces).equalsIgnoringCase("https") }) else {
+            throw .plainProxy(proxyAuthority)
+        }
     }
 }

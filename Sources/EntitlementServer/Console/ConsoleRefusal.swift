@@ -19,6 +19,16 @@ struct ConsoleRefusal: Error, Equatable {
 
     static let foreignHost = ConsoleRefusal(
         403, "Foreign host", "The console of this server is open for localhost, 127.0.0.1 and ::1. Use one of these.")
+    static func foreignProxyHost(_ authority: String) -> ConsoleRefusal {
+        ConsoleRefusal(
+            403, "Foreign host",
+            "The console of this server is open at https://\(authority). The proxy should pass on this Host.")
+    }
+
+    static func plainProxy(_ authority: String) -> ConsoleRefusal {
+        ConsoleRefusal(403, "TLS required", "The console is open with TLS only. Use https://\(authority).")
+    }
+
     static let foreignSite = ConsoleRefusal(
         403, "Foreign site", "Another site sent this form. Open the console and send its own form.")
     static let unknownKey = ConsoleRefusal(
@@ -45,6 +55,11 @@ struct ConsoleRefusal: Error, Equatable {
     static let askedBefore = ConsoleRefusal(
         409, "Asked before",
         "A server asked the App Store about this subscription in the last five minutes. Nothing was changed.")
+
+    static let unknownDelivery = ConsoleRefusal(
+        404, "Unknown delivery", "There is no such delivery in this app and environment. Old ones are not kept.")
+    static let deliveryPending = ConsoleRefusal(
+        409, "Delivery pending", "The delivery is still pending. The server attempts it by itself.")
 
     static func insufficientCredit(balance: Int, cost: Int) -> ConsoleRefusal {
         ConsoleRefusal(

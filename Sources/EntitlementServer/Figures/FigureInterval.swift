@@ -39,11 +39,10 @@ package enum FigureInterval: String, CaseIterable, Sendable {
     /// The earliest and the latest day of a question: 1970-01-01 and 9999-12-31.
     package static let days: ClosedRange<Int64> = 0...2_932_896
 
-    /// Parses a day such as `2026-11-20`, or the day of a date of RFC 3339.
+    /// Parses a day such as `2026-11-20`, or the day of a date of RFC 3339. A day outside of `days` counts as its end.
     package static func day(from text: String) -> Int64? {
         let instant = RFC3339.date(from: text.utf8.count == 10 ? "\(text)T00:00:00Z" : text)
-        guard let day = instant.map(FigureDay.containing), days.contains(day) else { return nil }
-        return day
+        return instant.map { min(max(FigureDay.containing($0), days.lowerBound), days.upperBound) }
     }
 
     /// Returns a day as `2026-11-20`.

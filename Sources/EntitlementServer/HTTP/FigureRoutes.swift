@@ -67,7 +67,8 @@ extension FigureQuery {
         }
         let interval = try choice("by", FigureInterval.self) ?? .day
         let to = min(try day("to") ?? today, today)
-        let from = try day("from") ?? interval.usualStart(before: to)
+        // A day after `to` counts as `to`: both are days that the document allows.
+        let from = min(try day("from") ?? interval.usualStart(before: to), to)
         let group = try choice("group", FigureGroup.self)
         guard let query = FigureQuery(figure, from: from, to: to, by: interval, group: group) else {
             throw Refusal.invalid(

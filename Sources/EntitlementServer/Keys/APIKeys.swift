@@ -21,6 +21,8 @@ package struct APIKeys: Sendable {
         package let label: String?
         package let createdAt: Date
         package let revokedAt: Date?
+        /// The last use by a server, to the minute; `nil` for a key that was not used since uses are stored.
+        package var usedAt: Date?
     }
 
     private let database: any SQLDatabase
@@ -107,7 +109,8 @@ package struct APIKeys: Sendable {
             let stored = try Self.entry(row)
             return Entry(
                 id: stored.id, bundleID: stored.bundleID, kind: stored.kind, label: stored.label,
-                createdAt: stored.createdAt, revokedAt: stored.revokedAt ?? Date(milliseconds: now))
+                createdAt: stored.createdAt, revokedAt: stored.revokedAt ?? Date(milliseconds: now),
+                usedAt: stored.usedAt)
         }
     }
 
@@ -121,7 +124,7 @@ package struct APIKeys: Sendable {
 
     // MARK: - Rows
 
-    static let columns = "digest, app, kind, label, created_at, revoked_at"
+    static let columns = "digest, app, kind, label, created_at, revoked_at, used_at"
     private static let idLength = 8
 
     /// Returns the beginning of a key's digest, which identifies the key in lists and logs.
@@ -131,11 +134,11 @@ package struct APIKeys: Sendable {
         guard let kind = KeyKind(rawValue: try row["kind"]) else {
             throw EntitlementServerError(.internalInconsistency, "An API key in the ledger has an unknown kind.")
         }
-        let revokedAt: Int64? = try row["revoked_at"]
+        let (revokedAt, usedAt): (Int64?, Int64?) = (try row["revoked_at"], try row["used_at"])
         return Entry(
             id: id(of: try row["digest"]), bundleID: BundleID(unchecked: try row["app"]), kind: kind,
             label: try row["label"], createdAt: Date(milliseconds: try row["created_at"]),
-            revokedAt: revokedAt.map(Date.init(milliseconds:)))
+            revokedAt: revokedAt.map(Date.init(milliseconds:)), usedAt: usedAt.map(Date.init(milliseconds:)))
     }
 }
 

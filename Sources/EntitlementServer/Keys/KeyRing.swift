@@ -41,6 +41,9 @@ final class KeyRing: Sendable {
     /// The replica that is read if the database is unreachable.
     private let standby: (any SQLDatabase)?
     private let clock: MonotonicClock
+    private let realClock: any WallClock
+    /// The last use of each key, by its digest, since the uses were stored.
+    private let uses = Locked<[[UInt8]: Date]>([:])
     /// The verified keys by their hash. The hash has another seed in each process, so the time of a lookup reveals
     /// nothing about a key to a sender.
     private let cache = Locked<[Int: CachedKey]>([:])
@@ -51,7 +54,11 @@ final class KeyRing: Sendable {
         let since: ContinuousClock.Instant
     }
 
-    init(database: any SQLDatabase, standby: (any SQLDatabase)? = nil, clock: MonotonicClock) {
+    init(
+        database: any SQLDatabase, standby: (any SQLDatabase)? = nil, clock: MonotonicClock,
+        realClock: any WallClock = SystemClock()
+    ) {
+        self.realClock = realClock
         self.database = database
         self.standby = standby
         self.clock = clock
@@ -84,7 +91,39 @@ final class KeyRing: Sendable {
         }
         let caller = Caller(app: app, kind: kind, keyDigest: digest)
         cache.withLock { $0[hash] = CachedKey(key: Array(key.utf8), caller: caller, since: now) }
+        noteUse(of: digest)
         return caller
+    }
+
+    // MARK: - Last uses
+
+    /// Notes the use of a key in memory. A cached key was noted within the last second.
+    private func noteUse(of digest: [UInt8]) {
+        let now = realClock.now()
+        uses.withLock { $0[digest] = now }
+    }
+
+    /// Stores the last uses since the previous call. Call it once a minute: requests do not wait for it.
+    func storeUses() async throws {
+        let taken = uses.withLock { uses in
+            defer { uses = [:] }
+            return uses
+        }
+        guard !taken.isEmpty else { return }
+        // All servers lock the rows in this order.
+        let ordered = taken.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+        do {
+            try await database.write { connection in
+                for (digest, date) in ordered {
+                    try connection.perform(
+                        "UPDATE api_key SET used_at = ?2 WHERE digest = ?1 AND (used_at IS NULL OR used_at < ?2)",
+                        [.blob(digest), .integer(date.milliseconds)])
+                }
+            }
+        } catch {
+            uses.withLock { $0.merge(taken) { max($0, $1) } }
+            throw error
+        }
     }
 
     private func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
@@ -98,13 +137,15 @@ final class KeyRing: Sendable {
 
     /// Returns whether the key of `caller` still has its rights. Reads the ledger each time.
     func admits(_ caller: Caller) throws -> Bool {
-        try database.read { connection in
+        let isAdmitted = try database.read { connection in
             try connection.first(
                 "SELECT app, kind FROM api_key WHERE digest = ?1 AND revoked_at IS NULL", [.blob(caller.keyDigest)]
             ).map { row in
                 try row["app"] == caller.app.rawValue && row["kind"] == caller.kind.rawValue
             } ?? false
         }
+        if isAdmitted { noteUse(of: caller.keyDigest) }
+        return isAdmitted
     }
 
     /// Returns the configured apps without keys.

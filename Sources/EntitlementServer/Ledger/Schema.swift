@@ -7,7 +7,8 @@ enum Schema {
     /// Returns the migrations of a dialect. SQLite has all migrations since the first ledger; PostgreSQL begins with a
     /// baseline. Later migrations have SQL for both.
     static func migrations(for dialect: SQLDialect) -> [SQLMigration] {
-        dialect == .postgreSQL ? [baseline, programs, answerDigests, LedgerEvent.digests, figures, auditLog] : history
+        dialect == .postgreSQL
+            ? [baseline, programs, answerDigests, LedgerEvent.digests, figures, auditLog, operations] : history
     }
 
     private static let history = [
@@ -135,6 +136,7 @@ enum Schema {
         LedgerEvent.digests,
         figures,
         auditLog,
+        operations,
     ]
 }
 

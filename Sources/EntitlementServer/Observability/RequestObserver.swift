@@ -26,13 +26,15 @@ struct RequestObserver: Sendable {
     ) {
         let duration = start.duration(to: .now)
         endpointMetrics.count(status: response.status, duration)
-        guard response.status >= 400 || logsEveryRequest else { return }
+        let isSlow = duration >= SlowRequests.threshold
+        guard response.status >= 400 || logsEveryRequest || isSlow else { return }
         let code = response.status >= 400 ? response.body.buffered.flatMap { HTTPProblem(parsing: $0)?.code } : nil
         if let code { metrics.refusals.add(code) }
-        log(
-            RequestRecord(
-                answeredAt: realClock.now(), requestID: id, endpoint: endpointMetrics.id, status: response.status,
-                duration: duration, app: app, code: code,
-                traceID: Traceparent(request.headers[Traceparent.field]).map { String($0.traceID) }))
+        let record = RequestRecord(
+            answeredAt: realClock.now(), requestID: id, endpoint: endpointMetrics.id, status: response.status,
+            duration: duration, app: app, code: code,
+            traceID: Traceparent(request.headers[Traceparent.field]).map { String($0.traceID) })
+        if isSlow { metrics.slowRequests.add(record) }
+        if response.status >= 400 || logsEveryRequest { log(record) }
     }
 }

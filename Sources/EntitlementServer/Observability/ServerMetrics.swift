@@ -23,6 +23,8 @@ final class ServerMetrics: Sendable {
         "souk_notifications_total", by: "type", "Verified notifications of the App Store, including repetitions.")
     let webhookAttempts = Counter(
         "souk_webhook_attempts_total", by: "outcome", "Attempts to deliver webhooks, by result.")
+    /// The slow requests, which the console shows.
+    let slowRequests = SlowRequests()
     private let endpoints = Locked<[EndpointMetrics]>([])
     private let gauges = Locked<[Gauge]>([])
 

@@ -28,7 +28,9 @@ enum FigureCommands {
     ) { arguments in
         let figure = try arguments.operands.first.map { name in
             guard let figure = Figure.named(name) else {
-                let suggestion = Suggestion.sentence(for: name, among: Figure.all.map(\.name)).map { ". \($0)" }
+                let suggestion = Suggestion.sentence(for: name, among: Figure.all.map(\.name) + ["verify"]).map {
+                    ". \($0)"
+                }
                 throw UsageError(
                     "there is no figure \(name.quoted)\(suggestion ?? "; souk figures prints all of them")")
             }

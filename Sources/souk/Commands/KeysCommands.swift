@@ -149,6 +149,7 @@ enum KeysCommands {
         ]
         if let label = entry.label { members["label"] = .string(label) }
         members["createdAt"] = .string(RFC3339.string(from: entry.createdAt))
+        if let usedAt = entry.usedAt { members["usedAt"] = .string(RFC3339.string(from: usedAt)) }
         if let revokedAt = entry.revokedAt { members["revokedAt"] = .string(RFC3339.string(from: revokedAt)) }
         return members
     }
@@ -158,6 +159,7 @@ enum KeysCommands {
         let state =
             entry.revokedAt.map { "revoked \(RFC3339.string(from: $0))" }
             ?? "since \(RFC3339.string(from: entry.createdAt))"
-        return "\(entry.id)  \(kind)  \(entry.bundleID)  \(state)\(entry.label.map { "  \($0)" } ?? "")"
+        let use = entry.usedAt.map { "  used \(RFC3339.string(from: $0))" } ?? ""
+        return "\(entry.id)  \(kind)  \(entry.bundleID)  \(state)\(use)\(entry.label.map { "  \($0)" } ?? "")"
     }
 }

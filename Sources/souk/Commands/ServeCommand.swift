@@ -54,7 +54,8 @@ enum ServeCommand {
         }
         let announced = Terminal.announce(
             announcement(
-                listener.url, hasConsole: plan.hasConsole, metrics: metricsListener?.url, database: ledger.name,
+                listener.url, console: plan.consoleURL(at: listener.url), metrics: metricsListener?.url,
+                database: ledger.name,
                 path: path, keys: keys))
         let backgroundJobs = Task {
             // Without background jobs the server must not continue.
@@ -132,10 +133,10 @@ enum ServeCommand {
     }
 
     private static func announcement(
-        _ url: String, hasConsole: Bool, metrics: String?, database: String, path: String, keys: [IssuedKeys]
+        _ url: String, console: String?, metrics: String?, database: String, path: String, keys: [IssuedKeys]
     ) -> JSONValue {
         var line: JSONValue = ["listening": .string(url), "database": .string(database)]
-        if hasConsole { line["console"] = .string(url + "/console") }
+        if let console { line["console"] = .string(console) }
         if let metrics { line["metrics"] = .string(metrics + "/metrics") }
         guard let first = keys.first else { return line }
         line["publicKey"] = .string(first.publicKey)

@@ -24,12 +24,16 @@ enum ServeOptions {
             ),
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
-            console, formerFeatures, LedgerLocation.standby, LedgerLocation.standbyLag,
+            console, consoleOrigin, formerFeatures, LedgerLocation.standby, LedgerLocation.standbyLag,
             .init(name: "event-retention", value: "DURATION", help: "how long events are kept (30d)"),
         ] + ServiceOptions.options
 
     static let console = Command.Option(
         name: "console", help: "serve the console at /console; needs a loopback address or TLS")
+
+    static let consoleOrigin = Command.Option(
+        name: "console-origin", value: "ORIGIN",
+        help: "serve the console behind a proxy with TLS, such as https://console.example.com")
 
     static let formerFeatures = Command.Option(
         name: "former-features", value: "WHAT",

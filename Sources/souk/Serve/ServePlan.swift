@@ -58,10 +58,25 @@ struct ServePlan {
     ) throws -> EntitlementService.Configuration.ConsoleAccess? {
         let option = ServeOptions.console
         let setting = try arguments.choice(option.name) as Switch?
-        guard arguments.has(option.name) || setting == .on else { return nil }
-        if arguments.text("tls-certificate") != nil { return .tls }
-        let host = arguments.text("host") ?? "127.0.0.1"
-        guard ["127.0.0.1", "::1", "[::1]", "localhost"].contains(host.lowercased()) else {
+        let origin = arguments.text(ServeOptions.consoleOrigin.name)
+        guard arguments.has(option.name) || setting == .on || origin != nil && setting != .off else { return nil }
+        let hasTLS = arguments.text("tls-certificate") != nil
+        let host = (arguments.text("host") ?? "127.0.0.1").lowercased()
+        let isLoopback = ["127.0.0.1", "::1", "[::1]", "localhost"].contains(host)
+        if let origin {
+            guard hasTLS || isLoopback || PrivateAddress.contains(host) else {
+                throw UsageError(
+                    """
+                    --console-origin needs an address that only the proxy reaches: give --host with a loopback or private \
+                    address, such as 127.0.0.1 or 10.0.0.7, or --tls-certificate and --tls-key
+                    """)
+            }
+            do { return try .behindProxy(at: origin) } catch {
+                throw UsageError("--console-origin: \(error.reason)")
+            }
+        }
+        if hasTLS { return .tls }
+        guard isLoopback else {
             throw UsageError(
                 "--console needs TLS or a loopback address: give --tls-certificate and --tls-key, or --host 127.0.0.1")
         }
@@ -70,8 +85,10 @@ struct ServePlan {
 
     private enum Switch: String, CaseIterable { case on, off }
 
-    /// Whether the console is on.
-    var hasConsole: Bool { console != nil }
+    /// Returns the URL of the console at a server with this URL; `nil` if the console is off.
+    func consoleURL(at url: String) -> String? {
+        console.map { _ in (arguments.text(ServeOptions.consoleOrigin.name) ?? url) + "/console" }
+    }
 
     private static func seconds(_ text: String) throws -> TimeInterval {
         let start = Date(timeIntervalSince1970: 0)

@@ -13,7 +13,8 @@ import Testing
     private static let contract: [String: Access] = [
         "GET /console": .readOnly, "GET /console/customer": .readOnly, "GET /console/fact": .readOnly,
         "GET /console/figures": .readOnly, "GET /console/figures.csv": .readOnly,
-        "GET /console/audit": .readOnly, "GET /console/": .open, "GET /console/sign-in": .open,
+        "GET /console/audit": .readOnly, "GET /console/operations": .readOnly,
+        "POST /console/deliveries/replay": .full, "GET /console/": .open, "GET /console/sign-in": .open,
         "POST /console/sign-in": .open,
         "POST /console/sign-out": .readOnly,
         "POST /console/grants/review": .full, "POST /console/grants": .full,
@@ -30,7 +31,7 @@ import Testing
         ("id", "anna"), ("feature", "extra"), ("reason", "test"), ("grant", "unknown"), ("sequence", "1"),
         ("figure", "mrr"),
         ("purchase", "1"), ("to", "ben"), ("alias", "anonymous-9"), ("credit", "coins"), ("type", "filter"),
-        ("item", "cat"),
+        ("item", "cat"), ("delivery", "1"),
     ]
 
     /// Sends a request to a route, with the token of the session in a form.
@@ -89,9 +90,11 @@ import Testing
             if access == .full { #expect(reader.text.contains("Read-only session"), "\(name)") }
             // The customer belongs to another app.
             let other = try await Self.send(route, visitors.other, form: visitors.other.formToken())
-            let namesCustomer = !["/console", "/console/sign-out", "/console/figures", "/console/figures.csv"].contains(
-                route.path)
-            if namesCustomer { #expect(other.status == 404, "\(name)") }
+            let isOfApp = [
+                "/console", "/console/sign-out", "/console/operations", "/console/figures", "/console/figures.csv",
+            ].contains(route.path)
+            if !isOfApp { #expect(other.status == 404, "\(name)") }
+            #expect(!other.text.contains("anna"), "\(name)")
         }
         #expect(try bench.contents() == before)
         for route in routes where route.path != "/console/sign-out" {
@@ -148,5 +151,67 @@ import Testing
             #expect(reply.status == status, "\(host)")
         }
         await bench.close()
+    }
+
+    @Test func `behind a proxy, Host and Origin are exactly those of the configured origin`() async throws {
+        let bench = try await ServerBench.withConsole(access: .behindProxy(at: "https://console.example.com"))
+        let secret = try #require(bench.keys[ServerBench.app]).secretKey
+        let visitor = ConsoleVisitor(bench: bench)
+        func signIn(_ host: String, _ origin: String, _ more: [(String, String?)] = []) async throws
+            -> ServerBench.Reply
+        {
+            try await visitor.post(
+                "/sign-in", [("key", secret), ("role", "full")],
+                changing: [("Host", host), ("Origin", origin)] + more)
+        }
+        let (host, origin) = ("console.example.com", "https://console.example.com")
+        let reply = try await signIn(host, origin, [("X-Forwarded-Proto", "https")])
+        let cookie = try #require(reply.headers["Set-Cookie"])
+        #expect(reply.status == 303 && cookie.hasPrefix("__Host-souk_console="))
+        #expect(cookie.hasSuffix("; Path=/; Secure; HttpOnly; SameSite=Strict; Max-Age=1800"))
+        for (host, origin, scheme) in [
+            ("127.0.0.1:8080", origin, nil), (host, "http://console.example.com", nil),
+            (host, "https://console.example.com:8443", nil), (host, "https://console.example.com.", nil),
+            (host, "https://evil.example", nil), (host, "null", nil), (host, "https://Console.example.com", nil),
+            ("console.example.com:443", origin, nil), ("Console.example.com", origin, nil),
+            ("evil.example", "https://evil.example", nil), (host, origin, "http"), (host, origin, "https, http"),
+        ] as [(String, String, String?)] {
+            let reply = try await signIn(host, origin, [("X-Forwarded-Proto", scheme)])
+            #expect(reply.status == 403 && reply.headers["Set-Cookie"] == nil, "\(host) \(origin)")
+        }
+        let pair = try #require(reply.cookie)
+        for (host, status) in [("console.example.com", 200), ("127.0.0.1", 403), ("localhost", 403), ("", 403)] {
+            let page = try await bench.send(.get, "/console", as: .none, headers: ["Host": host, "Cookie": pair])
+            #expect(page.status == status, "\(host)")
+        }
+        let twice: HTTPHeaders = {
+            var headers: HTTPHeaders = ["Host": "console.example.com", "Cookie": pair]
+            headers.add("Host", "evil.example")
+            return headers
+        }()
+        #expect(try await bench.send(.get, "/console", as: .none, headers: twice).status == 403)
+        // The HTTP API is not affected.
+        #expect(try await bench.get().status == 200)
+        await bench.close()
+    }
+
+    @Test(arguments: [
+        ("https://console.example.com", true), ("https://console.example.com:8443", true), ("https://[fd00::1]", true),
+        ("https://10.0.0.1", true), ("http://console.example.com", false), ("https://console.example.com/", false),
+        ("https://console.example.com:443", false), ("https://console.example.com:0", false),
+        ("https://console.example.com:65536", false), ("https://Console.example.com", false), ("https://", false),
+        ("https://a@console.example.com", false), ("https://console.example.com?x", false), ("console", false),
+        ("https://-a", false), ("https://a b", false), ("https://ä.example", false), ("", false),
+    ])
+    func `the origin of a proxy is one that browsers send`(origin: String, isAccepted: Bool) throws {
+        if isAccepted {
+            let access = try EntitlementService.Configuration.ConsoleAccess.behindProxy(at: origin)
+            #expect("https://" + (access.proxyAuthority ?? "") == origin && access.isSecure)
+        } else {
+            let error = #expect(throws: EntitlementServerError.self) {
+                try EntitlementService.Configuration.ConsoleAccess.behindProxy(at: origin)
+            }
+            #expect(error?.code == .invalidConfiguration)
+        }
     }
 }

@@ -135,8 +135,7 @@ import Testing
             ("nothing", 404, "unknown_figure", "name"), ("mrr?from=yesterday", 400, "invalid_field", "from"),
             ("mrr?to=2026-02-30", 400, "invalid_field", "to"), ("mrr?by=year", 400, "invalid_field", "by"),
             ("mrr?group=customer", 400, "invalid_field", "group"),
-            ("mrr?from=2026-01-02&to=2026-01-01", 400, "invalid_field", "from"),
-            ("mrr?from=1969-12-31", 400, "invalid_field", "from"), ("mrr?from=%2", 400, "malformed", nil),
+            ("mrr?from=%2", 400, "malformed", nil),
         ] as [(String, Int, String, String?)])
     func `a question that makes no sense is refused`(path: String, status: Int, code: String, field: String?)
         async throws

@@ -91,7 +91,9 @@ struct AuditTable: Sendable {
         case .export: return "exported the customer"
         case .erase: return "erased the customer, with \(entry.detail["purchases"]?.intValue ?? 0) purchases"
         case .refresh: return "asked the App Store about the purchase \(detail("purchase"))"
-        case .replay: return "repeated \(entry.detail["deliveries"]?.intValue ?? 0) deliveries to \(detail("webhook"))"
+        case .replay:
+            let webhook: HTML = entry.detail["webhook"]?.stringValue.map { " to \(ConsoleFrame.code($0))" } ?? .empty
+            return "repeated \(entry.detail["deliveries"]?.intValue ?? 0) webhook deliveries\(webhook)"
         case nil: return .text(entry.action)
         }
     }

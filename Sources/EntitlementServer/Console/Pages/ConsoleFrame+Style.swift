@@ -19,7 +19,7 @@ extension ConsoleFrame {
         button.main { background: var(--accent); border-color: var(--accent); color: var(--on-accent); font-weight: 600; }
         button.risky { background: var(--error-soft); border-color: var(--error); color: var(--error); font-weight: 600; }
         input:not([type=hidden]):not([type=radio]), select { padding: .34rem .6rem; min-height: 2.2rem; border: 1px solid var(--line); border-radius: .5rem; background: var(--paper); min-width: 0; width: 100%; max-width: 34rem; }
-        form.stack { display: grid; gap: .45rem; } form.stack button { justify-self: start; margin-top: .4rem; }
+        form.stack { display: grid; gap: .45rem; } form.stack button { justify-self: start; margin-top: .4rem; } form.stack .buttons button { margin-top: 0; }
         form.stack label, legend { font-size: .9rem; font-weight: 600; padding: 0; }
         form.line { display: flex; flex-wrap: wrap; gap: .6rem; align-items: end; }
         form.line > div { display: grid; gap: .25rem; flex: 1 1 12rem; max-width: 34rem; }

@@ -121,7 +121,7 @@ struct FiguresPage: Sendable {
         .scale, .days { display: flex; justify-content: space-between; font-size: .8rem; color: var(--soft); font-variant-numeric: tabular-nums; }
         .chart line { stroke: var(--line); vector-effect: non-scaling-stroke; } .chart line.zero { stroke: var(--soft); }
         .line { fill: none; stroke: var(--accent); stroke-width: 2.5px; stroke-linecap: round; stroke-linejoin: round; vector-effect: non-scaling-stroke; }
-        .bar { fill: var(--accent); }
+        .bar { fill: var(--accent); } input[type=date] { height: 2.2rem; }
         .l1 { stroke: var(--good); stroke-dasharray: 7 4; } .l2 { stroke: var(--warning); stroke-dasharray: 2 5; }
         .l3 { stroke: var(--error); stroke-dasharray: 12 4; } .l4 { stroke: var(--soft); } .l5 { stroke: var(--ink); stroke-dasharray: 4 4; }
         .legend { list-style: none; margin: 0; padding: 0; display: flex; flex-wrap: wrap; gap: .2rem 1.2rem; font-size: .86rem; }

@@ -1,0 +1,179 @@
+import Foundation
+import HTTPCore
+import Primitives
+import SQLStorage
+import StoreModel
+import Testing
+
+@testable import EntitlementServer
+
+/// The page about the operation of the server.
+@Suite(.onBothEngines) struct ConsoleOperationsTests {
+    private func job(_ name: String, _ bench: ServerBench) throws -> BackgroundJob {
+        try #require(bench.service.jobs.first { $0.name == name })
+    }
+
+    private func key(_ kind: KeyKind, _ bench: ServerBench) throws -> APIKeys.Entry {
+        try #require(try APIKeys(database: bench.database).list(of: ServerBench.app).first { $0.kind == kind })
+    }
+
+    @Test func `an alarm says that no notification ever came, until one did`() async throws {
+        let bench = try await ServerBench.withConsole { $0.environments = [.sandbox, .production] }
+        let visitor = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly)
+        let empty = try await visitor.get("/operations").text
+        #expect(empty.contains("id=\"alarm\"") && empty.contains("/v1/notifications/app-store"))
+        for id in ["1", "2"] {
+            _ = try await bench.notify(bench.notification(id, transaction: bench.period(id)))
+            bench.clock.advance(by: 3600)
+        }
+        let page = try await visitor.get("/operations").text
+        #expect(!page.contains("id=\"alarm\"") && page.contains("<dt>In the last 24 hours</dt><dd>2</dd>"))
+        let last = RFC3339.string(from: bench.clock.now().addingTimeInterval(-3600))
+        #expect(page.contains("<dt>Last received</dt><dd><time datetime=\"\(last)\""))
+        bench.clock.advance(by: 22.5 * 3600)
+        #expect(try await visitor.get("/operations").text.contains("<dt>In the last 24 hours</dt><dd>1</dd>"))
+        bench.clock.advance(by: 86400)
+        let later = try await visitor.get("/operations").text
+        #expect(later.contains("<dt>In the last 24 hours</dt><dd>0</dd>") && later.contains(last))
+        #expect(try await visitor.get("/operations?environment=production").text.contains("id=\"alarm\""))
+        let other = try await ConsoleVisitor.signedIn(at: bench, of: ServerBench.otherApp)
+        #expect(try await other.get("/operations").text.contains("id=\"alarm\""))
+        await bench.close()
+    }
+
+    @Test func `a failed delivery is repeated once for each form, with an entry in the log`() async throws {
+        let receiver = WebhookReceiver { _, _ in 500 }
+        let bench = try await ServerBench.withWebhook(receiver) {
+            $0.console = .loopback
+            $0.webhookBackoff = .none
+        }
+        _ = try await bench.post(bench.purchase("1"))
+        _ = try await bench.post(bench.purchase("2"), for: "ben")
+        try await bench.deliver()
+        let visitor = try await ConsoleVisitor.signedIn(at: bench)
+        let page = try await visitor.get("/operations").text
+        #expect(page.contains("<dt>Failed</dt><dd>2</dd>") && page.contains("<dt>Pending</dt><dd>0</dd>"))
+        #expect(page.contains("status 500") && page.contains("id=ben\""))
+        let reader = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly).get("/operations").text
+        #expect(reader.contains("status 500") && !reader.contains("/deliveries/replay"))
+
+        let form = try ConsoleVisitor.form("/console/deliveries/replay", in: page)
+        for _ in 0..<2 {
+            let reply = try await visitor.post("/deliveries/replay", form)
+            #expect(reply.status == 303 && reply.location?.hasSuffix("done=1#deliveries") == true)
+            #expect(try await visitor.get("/operations").text.contains("<dt>Failed</dt><dd>1</dd>"))
+        }
+        let again = form.map { $0.0 == "request" ? ("request", "another") : $0 }
+        #expect(try await visitor.post("/deliveries/replay", again).status == 409)
+        try await bench.deliver()
+        #expect(receiver.all.count == 3)
+        receiver.answers { _, _ in 200 }
+        let all = try await visitor.submit("/deliveries/replay", [("delivery", "all"), ("request", "all")])
+        #expect(all.location?.hasSuffix("done=2#deliveries") == true)
+        try await bench.deliver()
+        #expect(receiver.all.count == 5)
+        let done = try await visitor.get("/operations?done=2").text
+        #expect(done.contains("<dt>Failed</dt><dd>0</dd>") && done.contains("2 deliveries are queued again"))
+        for (delivery, status) in [("99", 404), ("all", 404), ("x", 400), ("-1", 400), ("", 400)] {
+            let reply = try await visitor.submit(
+                "/deliveries/replay", [("delivery", delivery), ("request", "r" + delivery)])
+            #expect(reply.status == status, "\(delivery)")
+        }
+        let log = try await visitor.get("/audit").text
+        #expect(log.matches(of: /repeated 1 webhook deliveries to <code><bdi>crm</).count == 1)
+        #expect(log.matches(of: /repeated 2 webhook deliveries/).count == 1)
+        #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
+
+    @Test func `the last use of a key is stored once a minute, and not by a request`() async throws {
+        let bench = try await ServerBench.withConsole()
+        let job = try job("key uses", bench)
+        #expect(job.pause == 60)
+        let start = bench.realClock.now()
+        #expect(try await bench.post(bench.purchase("1")).status == 200)
+        #expect(try key(.public, bench).usedAt == nil)
+        _ = try await job.step()
+        #expect(try key(.public, bench).usedAt == start && key(.secret, bench).usedAt == nil)
+        bench.realClock.advance(by: 90)
+        for _ in 0..<3 { _ = try await bench.get() }
+        #expect(try key(.public, bench).usedAt == start)
+        _ = try await job.step()
+        #expect(try key(.public, bench).usedAt == start.addingTimeInterval(90))
+
+        let visitor = try await ConsoleVisitor.signedIn(at: bench)
+        bench.realClock.advance(by: 600)
+        _ = try await visitor.get()
+        _ = try await job.step()
+        let used = try key(.secret, bench)
+        #expect(used.usedAt == start.addingTimeInterval(690))
+        #expect(try key(.public, bench).usedAt == start.addingTimeInterval(90))
+        let page = try await visitor.get("/operations").text
+        #expect(page.contains(used.id) && page.contains(RFC3339.string(from: start.addingTimeInterval(690))))
+        #expect(!page.contains("not known"))
+        try await bench.revokeKeys(.public)
+        #expect(try await visitor.get("/operations").text.contains("revoked <time"))
+        await bench.close()
+    }
+
+    @Test func `a use that could not be stored is stored later`() async throws {
+        let bench = try await ServerBench.withConsole()
+        let job = try job("key uses", bench)
+        _ = try await bench.get()
+        try await bench.database.write { try $0.execute("ALTER TABLE api_key RENAME TO hidden_key") }
+        await #expect(throws: (any Error).self) { _ = try await job.step() }
+        try await bench.database.write { try $0.execute("ALTER TABLE hidden_key RENAME TO api_key") }
+        _ = try await job.step()
+        #expect(try key(.public, bench).usedAt != nil)
+        await bench.close()
+    }
+
+    @Test func `the page has the lag of the feed, and the size of the database`() async throws {
+        let bench = try await ServerBench.withConsole()
+        _ = try await bench.post(bench.purchase("1"))
+        let visitor = try await ConsoleVisitor.signedIn(at: bench)
+        bench.clock.advance(by: 5)
+        let page = try await visitor.get("/operations").text
+        let size = try #require(page.firstMatch(of: /all apps<\/dt><dd>([0-9.]+) MB/)).output.1
+        #expect(try #require(Double(size)) > 0)
+        if ServerBench.engine == .postgreSQL {
+            #expect(page.contains("5 s: an event since"))
+            try await bench.numberEvents()
+            #expect(try await visitor.get("/operations").text.contains("all events are in the feed"))
+        } else {
+            #expect(page.contains("an event is in the feed when its change is committed"))
+        }
+        await bench.close()
+    }
+
+    @Test(.onSQLite) func `slow requests are listed for their app, newest first`() async throws {
+        let bench = try await ServerBench.withConsole()
+        var configuration = EntitlementService.Configuration(
+            database: bench.database, apps: [.init(bundleID: ServerBench.app)], environments: [.sandbox])
+        let logged = Locked(0)
+        configuration.log = { _ in logged.withLock { $0 += 1 } }
+        let observer = RequestObserver(configuration, bench.service.metrics)
+        func observe(_ id: String, _ milliseconds: Int, of app: BundleID? = ServerBench.app) {
+            observer.observe(
+                HTTPResponse(status: 200), to: HTTPRequest(method: .get, url: "/"), as: id, of: app,
+                since: .now - .milliseconds(milliseconds), counting: bench.service.metrics.endpoint("slowOnes"))
+        }
+        observe("slow-1", 700)
+        observe("fast", 100)
+        observe("slow-2", 900)
+        observe("foreign", 900, of: ServerBench.otherApp)
+        observe("unknown", 900, of: nil)
+        #expect(logged.withLock { $0 } == 0)
+        let visitor = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly)
+        let page = try await visitor.get("/operations").text
+        #expect(
+            page.matches(of: /<bdi>((slow|fast|foreign|unknown)[^<]*)</).map { String($0.output.1) } == [
+                "slow-2", "slow-1",
+            ])
+        #expect(page.contains("slowOnes"))
+        for number in 0..<500 { observe("many-\(number)", 600) }
+        let newest = bench.service.metrics.slowRequests.newest(of: ServerBench.app, limit: 1000)
+        #expect(newest.count == SlowRequests.limit && newest.first?.requestID == "many-499")
+        await bench.close()
+    }
+}
