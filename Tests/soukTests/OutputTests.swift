@@ -257,7 +257,10 @@ private struct Workshop {
                 ["keys", "create", "--signing", folder.file("signing.pem")], ["keys", "list"] + ledger,
                 ["keys", "revoke", revocable, "--json"] + ledger,
                 ["migrate", "plan"] + ledger, ["migrate", "verify"] + ledger, ["migrate", "apply"] + ledger,
-                ["ledger", "replay"] + ledger, ["ledger", "compact"] + ledger,
+                ["figures"] + ledger, ["figures", "mrr", "--json"] + ledger, ["figures", "verify"] + ledger,
+                ["export", "--what", "facts", "--format", "csv"] + ledger,
+                ["export", "--what", "figures", "--format", "csv"] + ledger, ["ledger", "replay"] + ledger,
+                ["ledger", "compact"] + ledger,
                 ["backup", folder.file("backup-\(UUID()).sqlite")] + ledger,
                 [
                     "restore", folder.file("backup.sqlite"), "--database", "sqlite:" + folder.file("restored.sqlite"),

@@ -30,11 +30,10 @@ struct ConsoleFrame: Sendable {
         <a class="skip" href="#main">Skip to the content</a>
         <header>
         <p class="brand"><a href="\(path(""))">Souk console</a></p>
-        <nav aria-label="Console"><a href="\(path(""))">Customers</a> · <a href="\(path("/figures"))">Figures</a></nav>
         <p class="soft">App \(Self.code(app.rawValue)) · \(environment.rawValue) · \
         <span id="role">\(role == .full ? "full access" : "read only")</span></p>
-        <nav aria-label="Console"><a href="\(path(""))">Customers</a> <a href="\(path("/audit"))">Audit log</a> \
-        <a href="\(path("/operations"))">Operations</a></nav>
+        <nav aria-label="Console"><a href="\(path(""))">Customers</a> <a href="\(path("/figures"))">Figures</a> \
+        <a href="\(path("/audit"))">Audit log</a> <a href="\(path("/operations"))">Operations</a></nav>
         <form method="post" action="/console/sign-out">\(hidden)<button>Sign out</button></form>
         </header>
         """
