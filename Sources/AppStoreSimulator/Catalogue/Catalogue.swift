@@ -117,12 +117,12 @@ public struct Catalogue: Sendable, Equatable {
         return items.map { $0.storeProduct(in: storefront, writer) }
     }
 
-    /// Returns whether two catalogues have equal documents. The formatting of their files does not matter.
+    /// Returns whether two catalogues have equal documents, storefronts and warnings. The formatting of their files does not matter.
     ///
     /// - Parameters:
     ///   - left: A catalogue.
     ///   - right: Another catalogue.
-    /// - Returns: `true` if the documents are equal.
+    /// - Returns: `true` if all three are equal.
     public static func == (left: Catalogue, right: Catalogue) -> Bool {
         left.document == right.document && left.storefront == right.storefront && left.warnings == right.warnings
     }

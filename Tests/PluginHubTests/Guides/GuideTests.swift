@@ -3,7 +3,7 @@ import PluginHub
 import Testing
 
 /// The examples of Documentation/Guides about the hub. Scripts/check-docs checks that the Swift code of the guides is
-/// in this folder.
+/// in a file of Examples or Tests, such as those in this folder.
 @Suite struct GuideTests {
     private static let guides = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Documentation/Guides")
