@@ -104,7 +104,7 @@ import Testing
             ])
         let lax: [(String, [UInt8])] = [
             ("something behind the end", bytes + [1, 2, 3]),
-            ("a certificate nobody needs", changed(container) { $0.certificates.append($0.certificates[2]) }),
+            ("an unneeded certificate", changed(container) { $0.certificates.append($0.certificates[2]) }),
             ("no root inside", changed(container) { $0.certificates.removeLast() }),
             ("certificates in another order", changed(container) { $0.certificates.reverse() }),
             (
