@@ -65,7 +65,7 @@ import Testing
             "/advancedCommerceInfo/items/1/refunds/0/refundDate"
         ), ("[]", ""), (#""text""#, ""),
     ])
-    func `the error of a member of the wrong kind has its pointer`(text: String, pointer: String) throws {
+    func `the error for a value of the wrong type has its JSON pointer`(text: String, pointer: String) throws {
         let json = try JSONValue(parsing: text)
         #expect {
             try JWSTransactionDecodedPayload(json: json)

@@ -96,7 +96,7 @@ enum Payloads {
         (#"{"notificationHistory":[{"sendAttempts":[{"attemptDate":"now"}]}]}"#, "attemptDate"),
         (#"{"notificationHistory":[{"sendAttempts":[1]}]}"#, "sendAttempts/0"), (#"{"hasMore":"no"}"#, "hasMore"),
     ])
-    func `the error of a member of the wrong kind has its pointer`(text: String, end: String) throws {
+    func `the error for a value of the wrong type has its JSON pointer`(text: String, end: String) throws {
         let json = try JSONValue(parsing: text)
         #expect {
             try AppStoreServerAPI.NotificationHistoryResponse(json: json)

@@ -25,7 +25,7 @@ import Testing
         #expect(backoff.pause(after: 6, asked: .zero, spread: 0) == nil, "no attempt is left")
     }
 
-    @Test func `there is at least one attempt, and the pause after the thousandth is the longest`() {
+    @Test func `there is at least one attempt, and the pause after the thousandth attempt is the maximum`() {
         #expect(Backoff.none.pause(after: 1, asked: nil, spread: 1) == nil)
         #expect(Backoff(attempts: -3).attempts == 1)
         #expect(Backoff(attempts: 2000).pause(after: 1000, asked: nil, spread: 1) == .seconds(10))

@@ -14,7 +14,7 @@ struct EndpointTests {
             answer: nil, handler: "gone"),
     ]
 
-    @Test func `an endpoint names the parameters of its path, and takes values for them`() {
+    @Test func `an endpoint lists the parameters of its path, and inserts values for them`() {
         #expect(endpoints[0].pathParameters == ["pet", "friend"])
         #expect(endpoints[0].path { "\($0)%2F1" } == "/pets/pet%2F1/friends/friend%2F1")
         #expect(endpoints[0].query.isEmpty && endpoints[1].query.map(\.name) == ["force"])
@@ -49,7 +49,7 @@ struct EndpointTests {
         #expect(operations[1].responses[404]?.type == "application/problem+json")
     }
 
-    @Test func `the definition of a named schema is its content, and of any other schema itself`() {
+    @Test func `the definition of a named schema is its content, and any other schema is its own definition`() {
         let pet = WireSchema.named("Pet") { .object([.required("name", .text)]) }
         #expect(pet.definition.json["required"] == ["name"])
         #expect(WireSchema.array(pet).definition.json == WireSchema.array(pet).json)

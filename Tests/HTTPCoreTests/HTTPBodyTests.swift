@@ -9,13 +9,13 @@ import Testing
         #expect(try await HTTPBody.empty.collect(upTo: 0) == [])
     }
 
-    @Test func `a body over the limit is refused in every form`() async {
+    @Test func `a body over the limit is refused, as bytes and as a stream`() async {
         let tooLarge = HTTPError(.bodyTooLarge, "")
         await #expect(throws: tooLarge) { try await HTTPBody.bytes([1, 2, 3]).collect(upTo: 2) }
         await #expect(throws: tooLarge) { try await HTTPBody.stream(HTTPBodyStream([[1], [2, 3]])).collect(upTo: 2) }
     }
 
-    @Test func `a stream over the limit is cancelled, with its length known and unknown`() async {
+    @Test func `a stream over the limit is cancelled, whether its length is known or not`() async {
         for length in [nil, 100] {
             let cancelled = Locked(0)
             let stream = HTTPBodyStream(length: length) {

@@ -24,7 +24,7 @@ import Testing
         #expect(throws: HTTPError(.invalidHeader, "")) { try (["a": "1", "b b": "2"] as HTTPHeaders).validate() }
     }
 
-    @Test func `only letters are equal without case`() {
+    @Test func `only letters have an upper and a lower case that are equal`() {
         for byte in UInt8(0)..<0x80 {
             let one = String(decoding: [byte], as: UTF8.self)
             let isLetter = (0x41...0x5A).contains(byte & 0xDF)

@@ -2,7 +2,7 @@ import HTTPCore
 import Testing
 
 @Suite struct HTTPHeadersTests {
-    @Test func `names compare without case and keep their spelling and order`() {
+    @Test func `names are compared without case and keep their spelling and order`() {
         let headers: HTTPHeaders = ["X-Trace": "1", "ETag": "\"a\"", "x-trace": "2"]
         #expect(headers["etag"] == "\"a\"")
         #expect(headers["X-TRACE"] == "1")
@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: ["a\r\nInjected: 1", "a\nb", "a\rb", "a\0b"])
-    func `a value with a line break is refused, and the error does not contain it`(value: String) throws {
+    func `a value with a line break or NUL is refused, and the error does not contain it`(value: String) throws {
         let error = try #require(throws: HTTPError.self) {
             try HTTPHeaders(dictionaryLiteral: ("Cookie", value)).validate()
         }

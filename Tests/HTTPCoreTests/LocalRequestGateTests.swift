@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["0.0.0.0", "::"])
-    func `a server on all addresses accepts every address and no foreign name`(address: String) {
+    func `a server on all addresses accepts every address and no other host name`(address: String) {
         let gate = LocalRequestGate(boundTo: address)
         for host in ["10.0.0.7:8080", "[fd00::1]:80", "localhost", "127.0.0.1"] {
             #expect(code(gate, ["Host": host]) == nil, "\(host)")
@@ -77,7 +77,7 @@ import Testing
             ("[fd00::1]", true), ("", false), ("http://ci.example", false), ("ci.example:80", false),
             ("ci.example/", false), ("a b", false), ("ä.example", false), ("*.example", false), ("[::1]:80", false),
         ])
-    func `a host name is a name without scheme, port and path`(text: String, isOne: Bool) {
+    func `a host name is a name or an address without scheme, port and path`(text: String, isOne: Bool) {
         #expect(LocalRequestGate.isHostName(text) == isOne)
     }
 
@@ -105,7 +105,7 @@ import Testing
             ),
             (.post, ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"], "foreign_site"),
         ] as [(HTTPRequest.Method, HTTPHeaders, String?)])
-    func `a page of another site can only navigate to a page`(
+    func `a page of another site may only navigate here, and pages of this server may send requests`(
         method: HTTPRequest.Method, headers: HTTPHeaders, refusal: String?
     ) {
         var headers = headers

@@ -87,7 +87,7 @@ import Testing
         #expect(response.headers["Allow"] == "GET, HEAD")
     }
 
-    @Test func `a transport in process gives the handler what a listener would`() async throws {
+    @Test func `an in-process transport passes the target and the host that a listener would`() async throws {
         let transport = InProcessTransport(
             AnyHTTPHandler { request in
                 .suspended {
@@ -101,7 +101,7 @@ import Testing
         #expect(try await transport.send(HTTPRequest(method: .head, url: url)).body.length == 0)
     }
 
-    @Test func `a transport in process keeps the deadline and passes cancellation on`() async throws {
+    @Test func `a request over an in-process transport fails at its timeout`() async throws {
         let transport = InProcessTransport(
             AnyHTTPHandler { _ in
                 .suspended {
@@ -115,7 +115,7 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `a parameter keeps its bytes, whatever its form`(pair: UnicodeForms) async {
+    func `a parameter keeps its bytes in every Unicode form`(pair: UnicodeForms) async {
         for text in [pair.composed, pair.other] {
             for url in ["/v1/customers/\(PercentEncoding.encode(text))", "/v1/customers/\(text)"] {
                 #expect(await answer(.get, url).body.hasSameBytes(as: "customer \(text)"))

@@ -17,14 +17,14 @@ import Testing
         (.serverCertificateHasUnknownRoot, "tlsFailed"), (.dataLengthExceedsMaximum, "bodyTooLarge"),
         (.cannotParseResponse, "protocolError"), (.fileDoesNotExist, "protocolError"),
     ])
-    func `an error of a session has a code and converts back unchanged`(code: URLError.Code, expected: String) {
+    func `an error of URLSession gets a code and converts back unchanged`(code: URLError.Code, expected: String) {
         let error = HTTPError(reportedBySession: URLError(code))
         #expect(error.code.rawValue == expected)
         #expect(error.asURLError.code == code)
         #expect(error.reason.contains(expected))
     }
 
-    @Test func `an error of another type is the underlying error`() {
+    @Test func `an error of another type becomes the underlying error`() {
         struct Other: Error {}
         let error = HTTPError(reportedBySession: Other())
         #expect(error.code == .protocolError && error.underlying is Other)

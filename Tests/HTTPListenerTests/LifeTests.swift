@@ -22,7 +22,7 @@ import Testing
     }
 
     @Test(arguments: [("203.0.113.7", 0), ("no such host", 0), ("127.0.0.1", 70_000), ("127.0.0.1", -1)])
-    func `an address this machine does not have is refused`(host: String, port: Int) throws {
+    func `an address that this machine does not have and an invalid port are refused`(host: String, port: Int) throws {
         #expect(try error(.init(host: host, port: port)).code == .invalidAddress)
     }
 
@@ -54,7 +54,7 @@ import Testing
         await next.stop()
     }
 
-    @Test func `IPv6 and names of this machine work`() async throws {
+    @Test func `a listener can be bound to an IPv6 address and to a host name`() async throws {
         try await withListener(echo) {
             $0.host = "::1"
         } body: { address, _ in

@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `headers of the limit are accepted, longer ones are 431`() async throws {
+    @Test func `headers up to the limit are accepted, longer ones are 431`() async throws {
         try await withListener(echo) {
             $0.maximumHeaderBytes = 4096
         } body: { address, _ in
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `a target longer than the headers may be is refused`() async throws {
+    @Test func `a request target beyond the limit of the headers is refused`() async throws {
         try await withListener(echo) { address, _ in
             let client = try await RawClient(port: address.port)
             await client.send("GET /\(String(repeating: "t", count: 100_000)) HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -108,7 +108,7 @@ import Testing
         }
     }
 
-    @Test func `a refusal of the listener is a problem with the configured headers`() async throws {
+    @Test func `a refusal of the listener is a problem document with the configured headers`() async throws {
         let made = Locked(0)
         let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 200, headers: ["X": "a\nb"])) }
         try await withListener(handler) {

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: [204, 304])
-    func `a status without a body sends none`(status: Int) async throws {
+    func `a response with status 204 or 304 has no body`(status: Int) async throws {
         let (first, next) = try await answer("GET") {
             HTTPResponse(status: status, headers: ["ETag": "\"a\"", "Content-Length": "12345"], body: .text("ignored"))
         }
@@ -102,7 +102,7 @@ import Testing
         #expect(next.body == "next")
     }
 
-    @Test func `an answer with an invalid header or status is replaced by 500`() async throws {
+    @Test func `a response with an invalid header or status is replaced by 500`() async throws {
         let (split, _) = try await answer("GET") { HTTPResponse(status: 200, headers: ["X": "a\r\nInjected: 1"]) }
         #expect(split.status == 500)
         #expect(split.headers["Injected"] == nil)

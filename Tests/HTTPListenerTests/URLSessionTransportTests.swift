@@ -50,7 +50,7 @@ import Testing
         }
     }
 
-    @Test func `redirects and refusals are answers`() async throws {
+    @Test func `redirects and refusals are returned as responses`() async throws {
         try await withListener(handler) { address, _ in
             let transport = URLSessionTransport()
             let moved = try await transport.send(HTTPRequest(method: .get, url: address.url + "/redirect"))

@@ -32,7 +32,7 @@ import Testing
         #expect(account([]).balance == 0)
     }
 
-    @Test func `the oldest purchase pays first, and several pay for one item`() {
+    @Test func `the oldest purchase pays first, and several purchases can pay for one item`() {
         var account = account([purchase("2", day: 2), purchase("1", day: 1), purchase("3", day: 3)], spent: ["1": 7])
         let portions = account.spend(15)
         #expect(portions?.map(\.source.original) == ["1", "2", "3"])
@@ -57,7 +57,7 @@ import Testing
         #expect(self.account([purchase("1", revoked: true)], spent: ["1": 4]).balance == -4)
     }
 
-    @Test func `only a refund makes a balance negative, whatever the credit table says today`() {
+    @Test func `a credit table that gives less than was spent makes no balance negative`() {
         #expect(account([purchase("1", "pack")], spent: ["1": 10]).balance == 0)
         #expect(account([purchase("1", "tools"), purchase("2")], spent: ["1": 10]).balance == 10)
     }
@@ -79,7 +79,7 @@ import Testing
         #expect(tooMuch == nil && rest?.map(\.amount) == [4])
     }
 
-    @Test func `old spending is assigned to all credit, also of refunded purchases`() {
+    @Test func `settle assigns units to all purchases, including refunded ones`() {
         var account = account([purchase("1", revoked: true), purchase("2", "pack", day: 1)], spent: ["2": 1])
         let (assigned, more) = (account.settle(20), account.settle(1))
         #expect(assigned.map(\.amount) == [10, 3] && more == [])

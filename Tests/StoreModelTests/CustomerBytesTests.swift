@@ -35,7 +35,7 @@ import Testing
         ], managementURL: "https://apps.apple.com/account/subscriptions")
 
     @Test(arguments: [full, Customer(customer: "anna", environment: .production, asOf: day)])
-    func `an answer is written as the wire's encoder writes it`(customer: Customer) throws {
+    func `the fast encoding has the same bytes as WireJSON`(customer: Customer) throws {
         #expect(
             String(decoding: customer.wireBytes(), as: UTF8.self)
                 == String(decoding: try WireJSON.encode(customer), as: UTF8.self))

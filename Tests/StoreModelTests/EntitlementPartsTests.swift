@@ -42,7 +42,7 @@ import Testing
         #expect(holders([]) == [])
     }
 
-    @Test func `a shared purchase belongs to all who presented it since it last had one owner`() {
+    @Test func `a shared purchase belongs to all customers who presented it since it last had one owner`() {
         let shared: [Attribution.Claim] = [.init(by: anna, .shared), .init(by: ben, .shared), .init(by: anna, .shared)]
         #expect(holders(shared) == [anna, ben])
         #expect(holders([.init(by: "dora")] + shared) == ["dora", anna, ben])

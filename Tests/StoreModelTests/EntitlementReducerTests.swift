@@ -67,7 +67,7 @@ import Testing
         #expect(during.subscriptions.first?.cancelledAt == day(8))
     }
 
-    @Test func `a customer is sent to the App Store while there is a subscription to manage`() {
+    @Test func `the management URL is that of the App Store until the subscription has ended`() {
         let state = CustomerState(
             [period("1", from: 0, to: 30)], renewals: [renewal(renews: true, isRetrying: true, signed: 30)])
         #expect(answer(CustomerState(), at: 0).managementURL == nil)
@@ -79,7 +79,7 @@ import Testing
         #expect(answer(CustomerState([purchase("1")]), at: 10).managementURL == nil)
     }
 
-    @Test func `a statement from before a renewal does not apply to it`() {
+    @Test func `a renewal info that was signed before a renewal does not apply to the renewal`() {
         let state = CustomerState(
             [period("1", from: 0, to: 30), period("2", from: 32, to: 62)],
             renewals: [renewal(renews: false, grace: 90, isRetrying: true, signed: 31)])
@@ -117,7 +117,7 @@ import Testing
         #expect(after.features.first?.because == "payment failed, the store is still trying")
     }
 
-    @Test func `a refund ends access, and a newer signature without it gives it back`() {
+    @Test func `a refund ends access, and a newer fact without the refund gives access back`() {
         let bought = period("1", from: 0, to: 30)
         let refunded = period("1", from: 0, to: 30, signed: 5, revoked: 4)
         let reversed = period("1", from: 0, to: 30, signed: 9)
@@ -130,7 +130,7 @@ import Testing
         #expect(answer(CustomerState([reversed, refunded, bought]), at: 10, map: map).features.first?.isActive == true)
     }
 
-    @Test func `of two signatures of one instant the revoked one counts`() {
+    @Test func `of two facts that were signed at the same instant, the revoked one counts`() {
         let bought = purchase("1")
         let refunded = purchase("1", signed: 0, revoked: 0)
         for facts in [[bought, refunded], [refunded, bought]] {
@@ -202,7 +202,7 @@ import Testing
         #expect(answer(ending, at: 90).features.first?.isActive == false)
     }
 
-    @Test func `a purchase that the family shares is marked`() {
+    @Test func `a purchase that the family shares has its reason`() {
         let state = CustomerState([purchase("1", isFamilyShared: true)])
         #expect(answer(state, at: 1).features.first?.because == "shared by the family")
     }
@@ -263,7 +263,7 @@ import Testing
         #expect(reversed != expected)
     }
 
-    @Test func `an answer holds until exactly its validUntil`() throws {
+    @Test func `an answer is valid until exactly its validUntil`() throws {
         let state = CustomerState(
             [period("1", from: 0, to: 30), period("2", from: 30, to: 60, signed: 29), purchase("5", until: 44)],
             renewals: [renewal(renews: true, grace: 66, isRetrying: true, signed: 60)],

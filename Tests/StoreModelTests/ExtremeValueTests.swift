@@ -48,7 +48,7 @@ import Testing
         ("90s", "PT90S"), ("15m", "PT15M"), ("6h", "PT6H"), ("40d", "P40D"), ("2w", "P2W"), ("1y", "P1Y"),
         ("P1M", "P1M"), ("1000000000s", "PT1000000000S"),
     ])
-    func `a duration is read as people write it`(text: String, iso8601: String) {
+    func `a short duration and an ISO 8601 duration are read`(text: String, iso8601: String) {
         #expect(SubscriptionPeriod(duration: text)?.iso8601 == iso8601)
     }
 
@@ -114,7 +114,8 @@ import Testing
         #expect(point(offer).introPeriodValue == 1)
     }
 
-    @Test(arguments: [SubscriptionPeriod.Unit.hour, .month]) func `an offer of impossibly many periods does not trap`(
+    @Test(arguments: [SubscriptionPeriod.Unit.hour, .month])
+    func `an offer whose periods overflow an integer does not trap`(
         unit: SubscriptionPeriod.Unit
     ) {
         let offer = Offer(

@@ -47,9 +47,9 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `an identifier is its bytes`(pair: UnicodeForms) throws { try Self.check(pair) }
+    func `identifiers are compared by their bytes`(pair: UnicodeForms) throws { try Self.check(pair) }
 
-    @Test func `random identifiers in two Unicode forms are two, and product ids have one form`() throws {
+    @Test func `two Unicode forms are two identifiers, and product ids have one form, for random strings`() throws {
         var numbers = SeededNumbers(state: 23)
         for _ in 0..<UnicodeForms.rounds(2000) {
             let pair = UnicodeForms.random(using: &numbers)
@@ -75,14 +75,14 @@ import Testing
         #expect(CustomerID(rawValue: other)?.rawValue.hasSameBytes(as: other) == true)
     }
 
-    @Test func `a name is anonymous exactly if it has the prefix, compared by bytes`() {
+    @Test func `a customer id is anonymous exactly if it has the prefix, compared by bytes`() {
         #expect(CustomerID("anonymous-1").isAnonymous)
         #expect(!CustomerID("Anonymous-1").isAnonymous)
         #expect(!CustomerID("anonymous").isAnonymous)
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `a feature file has one spelling of a name`(pair: UnicodeForms) throws {
+    func `a feature file accepts only the normal form of a name`(pair: UnicodeForms) throws {
         #expect(try FeatureMap(json: ["features": [pair.composed: ["a"]]]).features.count == 1)
         for json: JSONValue in [
             ["features": [pair.other: ["a"]]], ["features": ["pro": [.string(pair.other)]]],

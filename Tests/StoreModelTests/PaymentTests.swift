@@ -24,7 +24,7 @@ struct PaymentTests {
         }
     }
 
-    @Test func `a payment needs only a product, and an offer only its identifier`() throws {
+    @Test func `a payment needs only an id and a product, and an offer only its identifier`() throws {
         #expect(try decoded(#"{"id": "p", "productID": "plus"}"#) == Payment(id: "p", productID: "plus"))
         let offered = try decoded(#"{"id": "p", "productID": "plus", "quantity": 1, "offerID": "half"}"#)
         #expect(offered == Payment(id: "p", productID: "plus", offerID: "half"))

@@ -15,7 +15,7 @@ import Testing
             displayName: "Pro", subscription: terms)
     }
 
-    @Test func `a product bought once is for life`() throws {
+    @Test func `a product that is bought once is a lifetime price point`() throws {
         let product = StoreProduct(
             id: "tools", kind: .nonConsumable, price: Price(milliunits: 14990, currency: "USD"), displayName: "Tools")
         #expect(
@@ -25,7 +25,7 @@ import Testing
             ])
     }
 
-    @Test func `a product without a price is a freebie`() throws {
+    @Test func `a product with the price 0 is a freebie`() throws {
         let product = StoreProduct(id: "gift", kind: .nonConsumable, price: Price(amount: 0, currency: "USD"))
         #expect(try wire(product)["type"] == "freebie")
         #expect(try wire(product)["introTotalPrice"] == nil)

@@ -21,7 +21,7 @@ import Testing
         #expect(!features.hasActiveFeature(with: "export", at: start))
     }
 
-    @Test func `products of a web shop and of the store with the same name differ`() {
+    @Test func `products of a web shop and of the store with the same identifier differ`() {
         let inApp = Product(productIdentifier: "pro")
         #expect(inApp.pricePointIdent == nil)
         #expect(Set([inApp, inApp, Product(productIdentifier: "pro", pricePointIdent: "pro")]).count == 2)
@@ -38,7 +38,7 @@ import Testing
         #expect(pro(.subscription(.init(current: period))).hasActiveFeature(with: "pro", at: start))
     }
 
-    @Test func `a feature until an instant is over at that instant`() {
+    @Test func `a feature with an end is inactive from that instant`() {
         #expect(pro(.until(end)).hasActiveFeature(with: "pro", at: end.addingTimeInterval(-tick)))
         #expect(!pro(.until(end)).hasActiveFeature(with: "pro", at: end))
     }
@@ -79,7 +79,7 @@ import Testing
         #expect(throws: DecodingError.self) { try WireJSON.decode(UserId.self, from: Array(json.utf8)) }
     }
 
-    @Test func `a UUID names the customer in lower case`() {
+    @Test func `the customer id of a UUID is in lower case`() {
         let uuid = UUID(uuidString: "7E3FB20B-4CDB-47CC-936D-99D65F608138") ?? UUID()
         #expect(UserId.uuid(uuid).customerID == "7e3fb20b-4cdb-47cc-936d-99d65f608138")
         #expect(UserId.string("").customerID == nil)
@@ -194,7 +194,7 @@ import Testing
         #expect(!device.merged(with: server).hasActiveFeature(with: "pro", at: asOf))
     }
 
-    @Test func `a feature yet to begin keeps its end`() {
+    @Test func `a feature that has not begun keeps its end`() {
         let answer = customer([feature(isActive: false, from: 10, effectiveUntil: 20)])
         #expect(!Features(answer).hasActiveFeature(with: "pro", at: asOf))
         #expect(Features(answer).hasActiveFeature(with: "pro", at: asOf.addingTimeInterval(15)))

@@ -22,14 +22,14 @@ import Testing
     }
 
     @Test(arguments: ["2026-11-20T14:40:00Z", "2026-11-20T14:40:00.000Z", "2026-11-20T15:40:00+01:00"])
-    func `dates come with and without fractions`(date: String) throws {
+    func `dates are read with a fraction, without one and with an offset`(date: String) throws {
         let row: JSONValue = ["quantity": 1, "actualFrom": .string(date), "feature": "pro"]
         let answer = try WireJSON.decode(FeaturesResponse.self, from: JSONValue.object(["features": [row]]).encoded())
         let expected = FeatureInternal(actualFrom: Date(timeIntervalSince1970: 1_795_185_600), feature: "pro")
         #expect(answer.features == [expected])
     }
 
-    @Test func `an end and a subscription of a feature are read`() throws {
+    @Test func `the end and the subscription of a feature are read`() throws {
         let row: JSONValue = [
             "quantity": 2, "actualFrom": "2026-11-20T14:40:00Z", "actualTill": "2026-11-20T14:40:01.5Z",
             "feature": "pro", "lastSubscriptionId": .string(id.uuidString), "more": [1],

@@ -14,13 +14,13 @@ import Testing
     @Test(arguments: [
         "", "a\u{1}", "a\nb", "\u{7F}", "\u{80}", "a\u{85}b", "\u{9F}", String(repeating: "x", count: 256),
     ])
-    func `an empty, long or unprintable name is refused`(text: String) {
+    func `an identifier that is empty, too long or has a control character is refused`(text: String) {
         #expect(CustomerID(rawValue: text) == nil)
         #expect(throws: DecodingError.self) { try JSONValue.string(text).decode(ProductID.self) }
     }
 
     @Test(arguments: ["\u{A0}", "é", "\u{FF}", "日本", "\u{180}", "👩‍👩‍👧", String(repeating: "x", count: 255)])
-    func `a name in any script is kept as it is`(text: String) {
+    func `an identifier in any script is kept as it is`(text: String) {
         #expect(CustomerID(rawValue: text)?.rawValue == text)
     }
 
@@ -43,7 +43,7 @@ import Testing
         #expect(UUID(namespace: dns, name: "www.example.com") == expected)
     }
 
-    @Test func `the account token of a text is stable and unique`() {
+    @Test func `the account token of a customer id is stable and unique`() {
         #expect(CustomerID("ada").appAccountToken == CustomerID("ada").appAccountToken)
         #expect(CustomerID("ada").appAccountToken != CustomerID("bob").appAccountToken)
     }
@@ -74,7 +74,7 @@ import Testing
         #expect(Price(amount: 10.99, currency: "USD").milliunits == 10990)
     }
 
-    @Test func `an amount travels as a decimal string`() throws {
+    @Test func `an amount is a decimal string in JSON`() throws {
         let price = Price(milliunits: 4990, currency: "EUR")
         #expect(try JSONValue(encoding: price) == ["amount": "4.99", "currency": "EUR"])
         #expect(throws: DecodingError.self) {

@@ -38,7 +38,7 @@ import Testing
         #expect(ProductType(rawValue: "Rental").receiptNumber == nil)
     }
 
-    @Test func `the alternative names are names of the same four kinds`() {
+    @Test func `the alternative names are the same kinds of product`() {
         #expect(ProductType.nonRenewableSubscription == .nonRenewingSubscription)
         #expect(ProductType.renewableSubscription == .autoRenewableSubscription)
         #expect(Set(ProductType.allCases).count == 4)
@@ -71,14 +71,16 @@ import Testing
 
     // MARK: - Identifiers
 
-    @Test func `identifiers are sorted by their texts and written as texts`() throws {
+    @Test func `identifiers are sorted by their bytes and written as strings`() throws {
         let ids: [ProductID] = ["b", "a.b", "a", "B"]
         #expect(ids.sorted() == ["B", "a", "a.b", "b"])
         #expect(try JSONValue(encoding: ids) == ["b", "a.b", "a", "B"])
         #expect("\(ids[1])" == "a.b")
     }
 
-    @Test(arguments: ["null", "1", "[]", "{}", "true"]) func `an identifier is a text on the wire`(json: String) {
+    @Test(arguments: ["null", "1", "[]", "{}", "true"]) func `a JSON value that is not a string is not an identifier`(
+        json: String
+    ) {
         #expect(throws: DecodingError.self) {
             try WireJSON.decode([TransactionID].self, from: Array("[\(json)]".utf8))
         }
@@ -90,19 +92,19 @@ import Testing
         ("{7E3FB20B-4CDB-47CC-936D-99D65F608138}", "{7E3FB20B-4CDB-47CC-936D-99D65F608138}"),
         ("7E3FB20B-4CDB-47CC-936D-99D65F60813G", "7E3FB20B-4CDB-47CC-936D-99D65F60813G"), ("ANNA", "ANNA"),
     ])
-    func `only a UUID in its usual form is kept in lower case`(text: String, kept: String) throws {
+    func `a customer id is stored in lower case only if it is a UUID with hyphens`(text: String, kept: String) throws {
         #expect(CustomerID(rawValue: text)?.rawValue == kept)
         #expect(try JSONValue.string(text).decode(CustomerID.self).rawValue == kept)
         #expect(ProductID(rawValue: text)?.rawValue == text, "other names have a case")
     }
 
-    @Test func `a payment's name is its UUID in lower case`() throws {
+    @Test func `the id of a payment is its UUID in lower case`() throws {
         let uuid = try #require(UUID(uuidString: "7E3FB20B-4CDB-47CC-936D-99D65F608138"))
         #expect(PaymentID(uuid).rawValue == "7e3fb20b-4cdb-47cc-936d-99d65f608138")
     }
 
     /// The expected values are Python's `uuid5(uuid5(NAMESPACE_DNS, "souk.invalid"), name)`.
-    @Test func `the tokens of customers and purchases are those of other programs`() {
+    @Test func `the UUIDs of customers and purchases are those that Python computes`() {
         #expect(CustomerID("ada").appAccountToken == UUID(uuidString: "8922fca5-6119-5ef2-837c-1b453b55e5fd"))
         #expect(
             TransactionID("2000000123").subscriptionUUID == UUID(uuidString: "9fa4e0a6-078d-5972-8ab8-5a80c977cff6"))
@@ -110,7 +112,7 @@ import Testing
             CustomerID("anna@example.com").appAccountToken == UUID(uuidString: "ab08d5af-da4b-55fd-b719-1bafb5fde831"))
     }
 
-    @Test func `a literal that is not a valid name stops the program`() async {
+    @Test func `a literal that is not a valid identifier stops the program`() async {
         await #expect(processExitsWith: .failure) { _ = "" as ProductID }
         await #expect(processExitsWith: .failure) { _ = "com.example_app" as BundleID }
         await #expect(processExitsWith: .failure) { _ = "a\nb" as CustomerID }

@@ -43,7 +43,7 @@ private final class NotesPlugin: PluginProtocol {
         return hub
     }
 
-    @Test func `a program draws its own hub`() async throws {
+    @Test func `a program draws and documents its own hub`() async throws {
         let hub = hub()
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("souk-guide-\(UUID().uuidString).html")
         defer { try? FileManager.default.removeItem(at: file) }
@@ -56,7 +56,7 @@ private final class NotesPlugin: PluginProtocol {
         await hub.stop()
     }
 
-    @Test func `a posted form is sent as the command it means`() async throws {
+    @Test func `a posted form is sent as the command of its action`() async throws {
         let hub = hub()
         let desk = try #require(hub.plugin(named: "Desk") as? DeskPlugin)
         let notes = try #require(hub.plugin(named: "Notes") as? NotesPlugin)

@@ -6,7 +6,7 @@ import WebPages
     private let nasty = "\"'<>&"
     private let escaped = "&quot;&#39;&lt;&gt;&amp;"
 
-    @Test func `a text is permitted where no quotation mark or tag can end it`() {
+    @Test func `text is permitted between tags and in quoted attributes`() {
         let quoted: HTML =
             "<a href=\"\(nasty)\" title='\(nasty)' data-x=\"a'\(nasty)\" data-y='a\"\(nasty)'>\(nasty)</a>"
         #expect(
@@ -17,14 +17,14 @@ import WebPages
         #expect(between.markup == "a > b \"\(escaped)\" it's <br> \(escaped)")
     }
 
-    @Test func `a text is permitted again after a script or a style`() {
+    @Test func `text is permitted again after a script or a style`() {
         let script: HTML = "<script>a = '</b>' + \"<\"</script><p>\(nasty)</p>"
         #expect(script.markup.hasSuffix("</script><p>\(escaped)</p>"))
         let style: HTML = "<STYLE>a > b { content: '<' }</STYLE>\(nasty)"
         #expect(style.markup.hasSuffix(escaped))
     }
 
-    @Test func `several texts in one attribute are each escaped, and an absent one is nothing`() {
+    @Test func `several strings in one attribute are each escaped, and nil is empty`() {
         let (none, some): (String?, String?) = (nil, "<")
         let html: HTML = "<i title=\"\(none)-\(some)-\("&", when: true)-\("x", when: false)\">\(none)</i>"
         #expect(html.markup == "<i title=\"-&lt;-&amp;-\"></i>")
@@ -35,7 +35,7 @@ import WebPages
         #expect(html.markup == "<td colspan=2 rowspan=\"-3\">255</td>")
     }
 
-    @Test func `a text in a tag behind a quoted attribute, or before one, stops the program`() async {
+    @Test func `text in a tag stops the program: as an attribute, as a name, and even if it is nil`() async {
         await #expect(processExitsWith: .failure) {
             let text = "onclick=alert(1)"
             _ = "<b title=\"a\" \(text)>" as HTML
@@ -58,7 +58,7 @@ import WebPages
         }
     }
 
-    @Test func `a text in a script stops the program, however the script is written`() async {
+    @Test func `text in a script stops the program, however the script is written`() async {
         await #expect(processExitsWith: .failure) {
             let text = "alert(1)"
             _ = "<SCRIPT>\(text)</SCRIPT>" as HTML

@@ -37,7 +37,7 @@ import Testing
     }
 
     @Test(arguments: [(1, 0), (2, 3), (5, 12), (12, 40), (30, 90), (60, 150)] as [(Int, Int)], [UInt64](1...4))
-    func `every plugin and arrow has a place of its own`(size: (Int, Int), seed: UInt64) {
+    func `every plugin and arrow is drawn once, and no boxes overlap`(size: (Int, Int), seed: UInt64) {
         let graph = hub(size.0, messages: size.1, seed: seed)
         let layout = HubLayout(graph)
         #expect(layout.boxes.map(\.plugin) == graph.plugins)
@@ -86,7 +86,7 @@ import Testing
         #expect(layout.lines.filter(\.pointsLeft).map(\.arrow.kind) == [.event, .event])
     }
 
-    @Test func `a circle of plugins is drawn in a row`() {
+    @Test func `a cycle of plugins is drawn in a row`() {
         let names = ["A", "B", "C"]
         let policies = names.indices.map { index in
             Policy(

@@ -27,7 +27,7 @@ import WebPages
         #expect(page.contains("<h1>Shop</h1>"))
     }
 
-    @Test func `without scripts everything is on the page`() {
+    @Test func `the page has everything even if scripts do not run`() {
         let page = HubPage(HubGraph(policies: Self.policies)).page.text
         for text in ["info.refresh", "no plugin receives it", "no plugin sends it", "event, at launch", "log.write"] {
             #expect(page.contains(text))
@@ -94,7 +94,7 @@ struct HubPageInBrowserTests {
     }
 
     @Test(arguments: [1200, 390])
-    func `a picture larger than the screen shows plugins first, and the list is near`(width: Int)
+    func `a picture larger than the screen shows plugins, and a click in the list scrolls to the plugin`(width: Int)
         async throws
     {
         let policies = (0..<40).map { number in
@@ -121,7 +121,7 @@ struct HubPageInBrowserTests {
         #expect(answers == [true, true, true])
     }
 
-    @Test func `the keyboard alone chooses, moves and goes back`() async throws {
+    @Test func `a person can select, move and go back with the keyboard alone`() async throws {
         let answers = try await browse(
             HubPageTests.policies,
             [

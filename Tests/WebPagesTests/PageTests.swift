@@ -33,7 +33,7 @@ import WebPages
         #expect(!still.text.contains("<script"))
     }
 
-    @Test func `a response with a page cannot be framed, sniffed or kept`() throws {
+    @Test func `a response with a page cannot be framed, sniffed or cached`() throws {
         let response = HTTPResponse(status: 404, page: page)
         #expect(response.status == 404)
         #expect(response.headers["content-type"] == "text/html; charset=utf-8")

@@ -163,7 +163,7 @@ import WebPages
     }
 
     @Test(arguments: [(4, 8, false), (5, 1, true), (2, 17, true), (2, 16, false)])
-    func `more options than fit side by side are a list`(count: Int, length: Int, isList: Bool) {
+    func `options that do not fit side by side are a list`(count: Int, length: Int, isList: Bool) {
         let options = (0..<count).map { number in
             ViewDocument.Option("\(number)", label: String(repeating: "x", count: length))
         }

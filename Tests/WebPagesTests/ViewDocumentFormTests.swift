@@ -58,7 +58,7 @@ private let screen = ViewDocument(
             (["action": "mock.clear", "values": #"{"days":7}"#], "mock.clear", ["days": 7]),
             (["action": "mock.show", "values": #"{"n":2,"path":"/a?b&c"}"#], "mock.show", ["path": "/a?b&c", "n": 2]),
         ] as [([String: String], String, JSONObject)])
-    func `a posted form is the action it was made for`(
+    func `a posted form becomes the action of its row or button`(
         fields: [String: String], id: String, values: JSONObject
     ) throws {
         let action = try form.action(posted: HTTPQuery(fields.map { ($0.key, $0.value) }))

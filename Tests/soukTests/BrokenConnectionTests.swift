@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test
-    func `a connection that breaks anywhere leaves a whole purchase or none, and a repetition gets one answer`()
+    func `a connection that breaks at any point leaves a whole purchase or none, and repetitions get one answer`()
         async throws
     {
         let shop = try SignedShop()

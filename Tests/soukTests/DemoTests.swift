@@ -264,7 +264,7 @@ private final class KeptDemo {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a server that is killed among its customers loses nothing and counts nothing twice`() async throws {
+    func `a server that is killed while its customers buy loses nothing and counts nothing twice`() async throws {
         let kills = ProcessInfo.processInfo.environment["SOUK_KILLS"] ?? "20"
         let outcome = try await SoukExecutable.run(["chaos", kills], program: "CrashLoop")
         #expect(outcome.status == 0, "\(outcome.errors)")

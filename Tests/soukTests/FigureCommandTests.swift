@@ -49,7 +49,9 @@ import Testing
         (["mrr", "--from", "9000-01-01"], "--from"), (["mrr", "--environment", "test"], "sandbox"),
         (["mrr", "--by", "year"], "month"),
     ])
-    func `a question that makes no sense is refused with a sentence`(words: [String], expected: String) async throws {
+    func `the error for an invalid argument names the option or a valid value`(words: [String], expected: String)
+        async throws
+    {
         let outcome = try await SoukExecutable.run(["figures"] + words)
         #expect(outcome.status == 2)
         #expect(outcome.errors.contains(expected), "\(outcome.errors)")

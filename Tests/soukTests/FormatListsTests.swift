@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `each section with an example is one that a test reads`() throws {
+    @Test func `a section has one example if a test reads it, and otherwise none`() throws {
         // FormatsTests reads the first five, FloretsFileTests the others.
         let read: Set = [
             "Product list", "Feature map", "Policy", "Settings of the simulator", "Scenario", "Florets",
@@ -67,7 +67,7 @@ import Testing
         #expect(read.isSubset(of: sections.keys))
     }
 
-    @Test func `the documented members of a scenario and words of its receiver are all there are`() async throws {
+    @Test func `every member of a scenario and every word of its receiver is documented, and no other`() async throws {
         func refusal(_ members: String, _ step: String) async throws -> String {
             let text = #"{"name": "a", "catalogue": "\#(TestFiles.darkroom)", \#(members) "steps": [\#(step)]}"#
             return try await SoukExecutable.run(["scenario", "run", folder.write("scenario.json", text)]).errors
@@ -80,7 +80,7 @@ import Testing
         compare(words, with: try await refusal("", #"{"receiver": ["unknown"]}"#), "words of a receiver")
     }
 
-    @Test func `the documented values of settings are all there are`() async throws {
+    @Test func `every value of a setting is documented, and no other`() async throws {
         let service = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),
         ])

@@ -70,7 +70,7 @@ import Testing
     }
 
     /// A letter is left out, doubled, or swapped with the next; the intended command is always suggested.
-    @Test func `a slip in any command's name suggests it`() async throws {
+    @Test func `a typo in any command's name suggests the command`() async throws {
         for words in try await CommandList.commands() where words[words.count - 1].count > 3 {
             let word = Array(words[words.count - 1])
             let place = word.count / 2

@@ -37,7 +37,7 @@ import Testing
         #expect(outcome.output.hasSuffix("</svg>\n"))
     }
 
-    @Test func `without Graphviz the picture names the package`() async throws {
+    @Test func `without Graphviz, the error names the package to install`() async throws {
         let outcome = try await SoukExecutable.run(
             ["hub", "graph", "--format", "svg"] + files, environment: ["PATH": folder.path])
         #expect(outcome.status == 2)

@@ -109,7 +109,7 @@ import Testing
         #expect(await child.errors.text().contains("The inspector was at \(address)"))
     }
 
-    @Test func `inspect stops although a page listens`() async throws {
+    @Test func `inspect stops while a page waits for updates`() async throws {
         let service = try await SoukService(["inspect"])
         let updates = try await get(service.url + "/api/updates")
         #expect(updates.headers["Content-Type"] == "text/event-stream")

@@ -91,7 +91,7 @@ import Testing
         #expect(backend.asked.withLock { $0.first?.headers["X-Souk"] } == "seen")
     }
 
-    @Test func `a name that was pointed to the proxy does not reach the server behind it`() async throws {
+    @Test func `a request with an unknown host name does not reach the server behind the proxy`() async throws {
         let backend = Backend()
         try await withLoopbackServer(backend) { upstream in
             let service = try await SoukService([
@@ -106,7 +106,7 @@ import Testing
         #expect(backend.asked.withLock { $0.count } == 3)
     }
 
-    @Test func `uploads beyond its memory pass whole and are recorded as cut`() async throws {
+    @Test func `uploads beyond the memory limit pass whole and are recorded as cut`() async throws {
         let backend = Backend()
         let body = [UInt8](repeating: 7, count: 300_000)
         try await withLoopbackServer(backend) { upstream in
@@ -179,7 +179,7 @@ import Testing
         ("0.0.0.0", "::1", true), ("192.0.2.1", "0.0.0.0", false), ("192.0.2.1", "192.0.2.1", true),
         ("no-such-name.invalid", "0.0.0.0", false), ("localhost", "::1", true),
     ])
-    func `a listener on all addresses is reached by those of this machine`(
+    func `a target reaches a listener if one of its addresses leads there`(
         target: String, bound: String, isReached: Bool
     ) {
         #expect(HostAddresses(of: target).reach(listenerAt: HostAddresses(of: bound)) == isReached)

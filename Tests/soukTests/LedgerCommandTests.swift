@@ -134,7 +134,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [])
     }
 
-    @Test func `keys of an unknown app, unknown keys and unknown kinds are refused in a sentence`() async throws {
+    @Test func `a missing ledger, an unknown app, an unknown key and an unknown kind are usage errors`() async throws {
         #expect(try await souk("keys", "list").errors.contains("there is no such file"))
         #expect(try await serve().stop() == 0)
         let app = try await souk("keys", "create", "--bundle-id", "com.example.nobody")
@@ -176,7 +176,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.file("backup")))
     }
 
-    @Test func `a backup of a running server is restored once that has ended`() async throws {
+    @Test func `a backup of a running server is restored after the server has ended`() async throws {
         let server = try await serve()
         let key = try #require(server.greeting["publicKey"]?.stringValue)
         let backup = try await souk("backup", folder.file("backup"))

@@ -69,7 +69,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func `the limit of connections follows the system's limit of files, and an impossible one is an error`()
+    @Test func `the limit of connections follows the system's limit of files, and a higher limit is an error`()
         async throws
     {
         func run(files: Int, _ options: String...) async throws -> ChildProgram.Outcome {

@@ -32,7 +32,7 @@ struct OutputTests {
         return Ending(status: outcome.status, errors: outcome.errors)
     }
 
-    @Test func `the help of every command that cannot be written exits 2`() async throws {
+    @Test func `every command exits 2 if its help cannot be written`() async throws {
         let all =
             try await CommandList.commands() + CommandList.actions() + [[], ["keys"], ["help"], ["help", "serve"]]
         #expect(all.count > 80)
@@ -42,7 +42,7 @@ struct OutputTests {
         }
     }
 
-    @Test func `the answer of every command that cannot be written exits 2`() async throws {
+    @Test func `every command exits 2 if its answer cannot be written`() async throws {
         let workshop = try await Workshop()
         let before = try await workshop.keys()
         let commands = try workshop.commands()

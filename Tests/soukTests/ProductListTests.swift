@@ -129,7 +129,9 @@ import Testing
         #expect(misused.status == 2 && misused.errors.contains("--identifiers is not a valid regular expression"))
     }
 
-    @Test func `a list that was converted from a catalogue has no findings against it`() async throws {
+    @Test func `a list that was converted from a catalogue has no findings when checked against the catalogue`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         let converted = try await SoukExecutable.run(["catalog", "convert", TestFiles.darkroom])
         let file = try folder.write("products.json", converted.output)

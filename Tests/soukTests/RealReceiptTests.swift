@@ -55,7 +55,9 @@ struct RealReceiptTests {
     }
 
     @Test(arguments: ["production-2024.b64", "xcode-2020.b64"])
-    func `a real receipt is refused for another app, another time and with a byte changed`(name: String) async throws {
+    func `a real receipt is refused for another app, time or device, and after a change of one byte`(name: String)
+        async throws
+    {
         func code(_ arguments: [String]) async throws -> String? {
             let outcome = try await SoukExecutable.run(["receipt", "verify", "--json"] + arguments)
             #expect(outcome.status == 1)

@@ -45,7 +45,7 @@ import Testing
         try await SoukExecutable.run(["receipt", "verify"] + arguments + root + ["--json"], input: input)
     }
 
-    @Test func `every member has its name, its form and its place`() async throws {
+    @Test func `verify prints every member of the receipt in one line of JSON`() async throws {
         let outcome = try await verify([try file()])
         #expect(
             outcome.output == #"""

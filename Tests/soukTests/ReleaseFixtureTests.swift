@@ -102,7 +102,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test(arguments: versions) func `a simulator continues with its store`(version: String) async throws {
+    @Test(arguments: versions) func `a simulator continues with the data of a release`(version: String) async throws {
         let fixture = try Fixture(version)
         let root = try Data(contentsOf: URL(fileURLWithPath: fixture.folder.file("simulator/root.der")))
         let store = try await SoukService([
@@ -119,7 +119,9 @@ import Testing
         #expect(await store.stop() == 0)
     }
 
-    @Test(arguments: versions) func `records are read, and new ones are added`(version: String) async throws {
+    @Test(arguments: versions) func `the records of a release are read, and new ones are added`(version: String)
+        async throws
+    {
         let fixture = try Fixture(version)
         let storage = try SQLiteRecordStorage(path: fixture.folder.file("records.sqlite"))
         #expect(await storage.records(10, after: nil).map(\.originalRequest.path) == fixture.texts("records"))

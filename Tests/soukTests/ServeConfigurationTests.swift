@@ -49,7 +49,7 @@ import Testing
         return try await CurlTransport.platformDefault().send(request).status
     }
 
-    @Test func `several apps of a file have settings of their own, and one flag adds another`() async throws {
+    @Test func `several apps of a file have settings of their own, and a flag adds another app`() async throws {
         let file = try configuration([
             "database": .string("sqlite:" + folder.file("ledger.sqlite")), "port": 0, "metricsPort": 0,
             "apps": [
@@ -183,7 +183,7 @@ import Testing
         #expect(!refused.errors.contains("\"short\""))
     }
 
-    @Test func `the documentation's example has the form that is read`() async throws {
+    @Test func `the documentation's example is a valid configuration, except for its missing files`() async throws {
         let text = try document
         let start = try #require(text.range(of: "```json\n")).upperBound
         let end = try #require(text.range(of: "```", range: start..<text.endIndex)).lowerBound

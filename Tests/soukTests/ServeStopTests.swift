@@ -18,7 +18,7 @@ import Testing
         var count = 0
     }
 
-    @Test func `a stop among sixteen buying customers loses nothing that was acknowledged`() async throws {
+    @Test func `a server that is stopped while sixteen customers buy loses no acknowledged purchase`() async throws {
         let shop = try SignedShop()
         var server = try await shop.serve()
         let (idle, sending) = (try RawSocket(to: server.url), try RawSocket(to: server.url))

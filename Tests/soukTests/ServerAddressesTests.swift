@@ -80,7 +80,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func `when all addresses fail there is a pause and another round, and the one that comes back answers`()
+    @Test func `when all addresses fail there is a pause and another round, and the restarted server answers`()
         async throws
     {
         let (shop, hung) = (try SignedShop(), try await hungServer())

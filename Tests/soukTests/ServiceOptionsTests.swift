@@ -62,7 +62,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func `a key over its rate limit is refused`() async throws {
+    @Test func `a request over the rate limit of its key is refused`() async throws {
         let server = try await serve("--rate-limit", "0.001:1")
         let key = try #require(server.greeting["publicKey"]?.stringValue)
         #expect(try await get(server.url + "/v1/customers/anna", key: key).status == 200)

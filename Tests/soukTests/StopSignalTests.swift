@@ -6,7 +6,7 @@ import Testing
 /// The request to stop, in a process for each test.
 @Suite struct StopSignalTests {
     @Test(arguments: [SIGTERM, SIGINT, SIGHUP])
-    func `a signal is kept from the moment it can be handled`(number: Int32) async {
+    func `a signal that arrives before the wait is not lost`(number: Int32) async {
         for _ in 0..<5 {
             await #expect(processExitsWith: .success) { [number = number as Int32] in
                 let stop = try StopSignal()

@@ -221,7 +221,7 @@ import Testing
         }
     }
 
-    @Test func `a backend that is down is reported with exit status 1 until everything has arrived`() async throws {
+    @Test func `undelivered notifications are reported with exit status 1 until all have arrived`() async throws {
         let folder = try TemporaryFolder()
         let port = try ReservedPort()
         defer { withExtendedLifetime(port) {} }
@@ -259,7 +259,7 @@ import Testing
         #expect(await service.stop() == 0)
     }
 
-    @Test func `notifications arrive at the URL named, are listed, delivered and sent again`() async throws {
+    @Test func `notifications arrive at the configured URL, are listed, delivered and sent again`() async throws {
         let statuses = Locked([500, 200, 200])
         let server = AnyHTTPHandler { _ in
             .ready(HTTPResponse(status: statuses.withLock { $0.isEmpty ? 500 : $0.removeFirst() }))

@@ -157,7 +157,9 @@ private final class History: Sendable {
         }
     }
 
-    @Test func `whichever call of a sync by customer fails, the next run brings all of their purchases`() async throws {
+    @Test func `whichever call of a sync by customer fails, the next run brings all purchases of the customer`()
+        async throws
+    {
         try await breakEveryCall { sync, _ in try await sync.purchases(of: ["anna"]) }
     }
 }

@@ -64,7 +64,7 @@ import Testing
         return try write("traffic.har", har)
     }
 
-    @Test func `har show prints no character of a recording that a terminal obeys`() async throws {
+    @Test func `har show escapes the control characters of a recording`() async throws {
         let file = try archive()
         for words in [[], ["--entry", "1"], ["--entry", "2"]] {
             let outcome = try await SoukExecutable.run(["har", "show", file] + words)
@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `har lint and har replay print no character of a recording that a terminal obeys`() async throws {
+    @Test func `har lint and har replay escape the control characters of a recording`() async throws {
         _ = try archive()
         var har = try JSONValue(parsing: try folder.text("traffic.har"))
         var entry = try #require(har["log"]?["entries"]?[0])

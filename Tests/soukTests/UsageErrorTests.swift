@@ -203,7 +203,7 @@ import Testing
         #expect(!outcome.errors.contains("PLANTED"), "\(outcome.errors)")
     }
 
-    @Test func `names of files are repeated, long ones and those of files that are there too`() async throws {
+    @Test func `file names are repeated in errors, long names and the names of existing files too`() async throws {
         let folder = try TemporaryFolder()
         try FileManager.default.createDirectory(atPath: folder.file(Self.key), withIntermediateDirectories: false)
         for name in [

@@ -24,7 +24,7 @@ import Testing
         #expect(await service.end() == 0)
     }
 
-    @Test func `a service that is starting does not answer yet, any other status is an answer`() async throws {
+    @Test func `status 503 means that a service is starting, and any other status is an answer`() async throws {
         let statuses = Locked([503, 503, 404])
         let handler = AnyHTTPHandler { _ in
             .ready(HTTPResponse(status: statuses.withLock { $0.count > 1 ? $0.removeFirst() : $0[0] }))

@@ -12,7 +12,7 @@ struct WireSchemaTests {
             (.date, ["2026-11-20T14:40:00Z", "2026-11-20T14:40:00.5+02:00"], ["2026-11-20", "now"]),
             (.base64, ["", "AAAA", "AA==", "AAA="], ["A", "AA", "AB==", "A===", "AA=A", "AAAA\n"]),
         ] as [(WireSchema, [String], [String])])
-    func `a string is validated by rule and by pattern`(
+    func `the rule and the pattern of a string schema accept the same strings`(
         schema: WireSchema, good: [String], bad: [String]
     ) throws {
         let pattern = schema.json["pattern"]?.stringValue.map { try? NSRegularExpression(pattern: $0) } ?? nil

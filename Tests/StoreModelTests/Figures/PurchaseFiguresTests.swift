@@ -18,7 +18,7 @@ struct PurchaseFiguresTests {
             ])
     }
 
-    @Test func `a renewal moves the end and changes nothing between`() {
+    @Test func `a renewal moves the end of a subscription, which is active without a gap`() {
         expect(
             [paid("1", 0, 31), paid("2", 31, 59)],
             [
@@ -82,7 +82,7 @@ struct PurchaseFiguresTests {
             ])
     }
 
-    @Test func `another currency is a contraction in one and an expansion in the other`() {
+    @Test func `a change of currency is a contraction in the old currency and an expansion in the new one`() {
         let moved = paid("2", 31, 59) { $0.price = Price(amount: 6, currency: "USD") }
         let sums = PurchaseFigures.contributions(of: [paid("1", 0, 31), moved], renewals: [])
         let money = sums.values.filter { $0.key.measure.rawValue.hasPrefix("mrr") }
@@ -123,7 +123,7 @@ struct PurchaseFiguresTests {
             ])
     }
 
-    @Test func `a gap within one day is none`() {
+    @Test func `a gap within one day does not count`() {
         let found = lines([paid("1", 0, 31.25), paid("2", 31.75, 59)])
         #expect(found.contains("lost 59=1"))
         #expect(!found.contains { $0.hasPrefix("reactivated") })
@@ -188,11 +188,11 @@ struct PurchaseFiguresTests {
         #expect(Set(sums.values.keys.map(\.source)) == ["appStore"])
     }
 
-    @Test func `a shared subscription counts nothing`() {
+    @Test func `a subscription that the family shares is in no figure`() {
         #expect(lines([paid("1", 0, 31) { $0.isFamilyShared = true }]).isEmpty)
     }
 
-    @Test func `a subscription of a receipt has no money, and its refund may be an upgrade`() {
+    @Test func `a subscription of a receipt has no revenue, and its revocation is not counted as a refund`() {
         let receipt = paid("1", 0, 31) {
             $0.isFromReceipt = true
             $0.price = nil
@@ -219,14 +219,14 @@ struct PurchaseFiguresTests {
             [bought(.nonRenewingSubscription, at: 3) { $0.expiresDate = day(30) }], ["payments 3=1", "revenue 3=5000"])
     }
 
-    @Test func `an amount that would overflow a sum counts as unknown`() {
+    @Test func `a payment over a thousand million is in no figure`() {
         #expect(lines([bought(.consumable, at: 3) { $0.price = euros(1_000_000_001) }]).isEmpty)
         #expect(!lines([bought(.consumable, at: 3) { $0.price = euros(1_000_000_000) }]).isEmpty)
     }
 
     // MARK: - Cohorts
 
-    @Test func `a cohort keeps what is active on the same day of later months`() {
+    @Test func `a subscription is retained in a month if it is active on the same day of that month`() {
         // From 31 January: the month after ends on 28 February.
         let sums = PurchaseFigures.contributions(
             of: [paid("1", 30, 58), paid("2", 58, 89), paid("3", 110, 140)], renewals: [])

@@ -72,7 +72,7 @@ import Testing
         #expect(moved.state == .active && moved.record?.productID == "yearly")
     }
 
-    @Test func `a non-renewing subscription lasts as long as the app says`() {
+    @Test func `a non-renewing subscription lasts for the period that the app passes`() {
         let history = PurchaseHistory([purchase("1", "season", at: 0), purchase("2", "season", at: 10, refundedAt: 11)])
         func status(_ day: Double) -> PurchaseStatus {
             history.nonRenewingSubscription(to: ["season"], lasting: .days(90), at: Self.day(day))
@@ -87,7 +87,7 @@ import Testing
         #expect(after.state == .expired, "restoring does not begin it anew")
     }
 
-    @Test func `of one transaction the newest record counts, in any order`() {
+    @Test func `of several records of one transaction the newest counts, in any order`() {
         let said = period("1", from: 0) { $0.signedDate = Self.day(0) }
         let refunded = period("1", from: 0) {
             $0.signedDate = Self.day(5)
@@ -100,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `an introductory offer is for those who never had one and do not subscribe`() {
+    @Test func `a customer who never had an introductory offer and does not subscribe is eligible for one`() {
         let group: Set<ProductID> = ["monthly", "yearly"]
         let trial = period("1", from: 0) { $0.usedIntroductoryOffer = true }
         #expect(PurchaseHistory([]).isEligibleForIntroductoryOffer(in: group, at: Self.day(0)))

@@ -3,7 +3,7 @@ import StoreModel
 import Testing
 
 @Suite struct CustomerSentencesTests {
-    @Test func `every key is stable, and every sentence is one for customers`() {
+    @Test func `every key has the prefix, and no sentence has a word for developers`() {
         #expect(CustomerSentences.english.count > 30)
         for (key, sentence) in CustomerSentences.english {
             #expect(key.hasPrefix("souk.error."))
@@ -13,7 +13,7 @@ import Testing
         #expect(CustomerSentences.key(for: "unreachable") == "souk.error.unreachable")
     }
 
-    @Test func `a key is looked up in the app first, then in English, and then it is unknown`() {
+    @Test func `a sentence comes from the app, otherwise from the English table, otherwise there is none`() {
         let before = CustomerSentences.lookUp
         defer { CustomerSentences.lookUp = before }
         CustomerSentences.lookUp = { $0 == "souk.error.timedOut" ? "Keine Antwort." : nil }

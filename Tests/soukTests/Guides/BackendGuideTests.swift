@@ -13,7 +13,7 @@ import Testing
             .filter { $0.language == language }.map(\.text)
     }
 
-    @Test func `the guide quotes the example, and nothing else`() throws {
+    @Test func `every command, Python and YAML block of the guide is part of the example`() throws {
         let (script, backend) = (try text(Self.example + "/test.sh"), try text(Self.example + "/backend.py"))
         let commands = try blocks("sh")
         let start = try #require(commands.first).components(separatedBy: "WORK=$(mktemp -d)\n")

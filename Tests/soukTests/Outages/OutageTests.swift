@@ -11,7 +11,7 @@ import Testing
         #expect(Set(OutageOperation.all.map(\.method)) == Set(PurchaseOperation.all.map(\.name)))
     }
 
-    @Test func `each row of the document is what an app has`() async throws {
+    @Test func `each row of the document is the result of an app during the outage`() async throws {
         try await OutageWorld.during { world in
             let hole = try ListeningPort()
             let lives = OutageDevice.Source.allCases.flatMap { source in Outage.allCases.map { (source, $0) } }
@@ -53,7 +53,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase begun with souk store promote reaches the client, and is made once`() async throws {
+    @Test func `a purchase that souk store promote began reaches the client, and is made once`() async throws {
         try await OutageWorld.during { world in
             try await world.newcomer("kim")
             let device = try await OutageDevice.launch(world, "kim", hole: try ListeningPort())

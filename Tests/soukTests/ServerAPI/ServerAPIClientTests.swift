@@ -97,7 +97,7 @@ import Testing
 
     // MARK: - Purchases
 
-    @Test func `a transaction and the app transaction are found by any transaction of the customer`() async throws {
+    @Test func `a transaction and the app transaction are found by the transaction's id`() async throws {
         try await with { world in
             let bought = try await world.buy(Self.monthly)
             let signed = try #require(
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `a long history comes in pages, filtered and sorted as asked`() async throws {
+    @Test func `a long history comes in pages, filtered and sorted as requested`() async throws {
         try await with { world in
             let subscription = try await world.buy(Self.monthly)
             for _ in 0..<24 {
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `statuses are those of the subscriptions, or those asked for`() async throws {
+    @Test func `subscriptions are returned with their statuses, and filtered by the requested statuses`() async throws {
         try await with { world in
             let bought = try await world.buy(Self.monthly)
             let answer = try await world.client.subscriptionStatuses(of: bought.transactionID)
@@ -190,7 +190,9 @@ import Testing
 
     // MARK: - Messages of a server to the App Store
 
-    @Test func `a renewal date is extended twice a year, and for all subscribers at once`() async throws {
+    @Test func `a renewal date is extended twice a year at most, and one request extends it for all subscribers`()
+        async throws
+    {
         try await with { world in
             let bought = try await world.buy(Self.yearly)
             let end = try #require(bought.expiresDate)
@@ -264,7 +266,7 @@ import Testing
         }
     }
 
-    @Test func `a purchase is finished and given an owner`() async throws {
+    @Test func `a purchase is finished and gets an app account token`() async throws {
         try await with { world in
             let bought = try await world.buy(Self.prints)
             #expect(try await world.store.unfinishedTransactions(of: "ada").count == 1)
@@ -307,7 +309,7 @@ import Testing
 
     // MARK: - Refusals
 
-    @Test func `a server with another key is refused`() async throws {
+    @Test func `a client with another key, another key id or a clock that is slow is refused`() async throws {
         try await with { world in
             for client in [
                 World.client(of: world.store, try SigningKey.generate(), world.clock),
