@@ -63,8 +63,8 @@ public final class PostgresDatabase: SQLDatabase {
     /// Connects to the database at `url`. The connection to a standby is opened with the first read.
     ///
     /// - Parameters:
-    ///   - url: a URL in libpq's format.
-    ///   - configuration: the settings.
+    ///   - url: A URL in libpq's format.
+    ///   - configuration: The settings.
     /// - Throws: `SQLError` with `cannotOpen` for a malformed URL, a wrong password, a server that is missing or too
     ///   old, or a database of another encoding; with `readOnly` when no server takes writes.
     public init(url: String, configuration: Configuration = Configuration()) throws {
@@ -127,7 +127,7 @@ public final class PostgresDatabase: SQLDatabase {
 
     /// Returns a URL without the password and other parameters, for display.
     ///
-    /// - Parameter url: a URL in libpq's format.
+    /// - Parameter url: A URL in libpq's format.
     /// - Returns: `postgres://user@host:port/name`.
     /// - Throws: `SQLError` with `cannotOpen` for an invalid URL.
     public static func address(of url: String) throws -> String {

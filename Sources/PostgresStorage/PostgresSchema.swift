@@ -23,8 +23,8 @@ extension PostgresDatabase {
     /// Creates the tables in a separate schema, in a transaction that is rolled back. The role must be allowed to
     /// create schemas.
     ///
-    /// - Parameter migrations: all migrations of the program.
-    /// - Returns: the differences; empty when there are none.
+    /// - Parameter migrations: All migrations of the program.
+    /// - Returns: The differences; empty when there are none.
     /// - Throws: `SQLError`.
     public func deviations(from migrations: [SQLMigration]) throws -> [String] {
         let plan = try MigrationPlan(migrations, dialect: dialect)

@@ -2,7 +2,7 @@ import SQLStorage
 
 /// The connection that one body gets. It is invalid after the body, and after the first failed statement.
 ///
-/// Statements of `perform` are sent with the next query. So a body needs one round trip for each query.
+/// Statements of `perform` are sent with the next query, so a body needs one round trip for each query.
 final class PostgresSession: SQLConnection {
     private let connection: PostgresConnection
     private let statements: PostgresStatements
@@ -19,7 +19,7 @@ final class PostgresSession: SQLConnection {
     /// The number of rows that a cursor reads at once.
     private static let fetchSize = 500
 
-    /// - Parameter begin: the statements that begin the transaction; sent with the first query.
+    /// - Parameter begin: The statements that begin the transaction. They are sent with the first query.
     init(_ connection: PostgresConnection, _ statements: PostgresStatements, begin: [PostgresQuery]) {
         self.connection = connection
         self.statements = statements

@@ -45,7 +45,7 @@ public struct AppStoreEnvironment: OpenAppStoreValue {
 /// The values of Apple's App Store Server API that occur in transactions. Type names are Apple's. The module
 /// `AppStorePayloads` adds the requests and responses of that API.
 public enum AppStoreServerAPI {
-    /// Whether the customer bought the product or shares it through Family Sharing.
+    /// Whether the customer bought the product, or has it through Family Sharing.
     public typealias InAppOwnershipType = OpenEnum<StoreTransaction>
 
     /// Whether the customer made the purchase or a subscription renewed.

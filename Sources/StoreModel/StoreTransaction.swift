@@ -26,7 +26,7 @@ public struct StoreTransaction: Hashable, Sendable, Codable {
     public var originalPurchaseDate: Date?
     /// Whether the customer made the purchase or the subscription renewed, or `nil` if the store does not say.
     public var reason: AppStoreServerAPI.TransactionReason?
-    /// Whether the customer bought the product or shares it through Family Sharing, or `nil` if the store does not say.
+    /// Whether the customer bought the product, or has it through Family Sharing; `nil` if the store does not say.
     public var ownership: AppStoreServerAPI.InAppOwnershipType?
     /// Whether the customer changed to a higher level before the period ended, or `nil` if the store does not say.
     public var isUpgraded: Bool?
@@ -56,8 +56,8 @@ public struct StoreTransaction: Hashable, Sendable, Codable {
     ///   - originalPurchaseDate: The date of the original transaction.
     ///   - reason: Whether the customer made the purchase or the subscription renewed, or `nil` if the store does not
     ///     say.
-    ///   - ownership: Whether the customer bought the product or shares it through Family Sharing, or `nil` if the
-    ///     store does not say.
+    ///   - ownership: Whether the customer bought the product, or has it through Family Sharing; `nil` if the store
+    ///     does not say.
     ///   - isUpgraded: Whether the customer changed to a higher level before the period ended, or `nil` if the store
     ///     does not say.
     ///   - revocationReason: The reason of the revocation.

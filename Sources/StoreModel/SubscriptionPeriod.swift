@@ -68,7 +68,7 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable {
     }
 
     /// Creates a period from a short duration such as `90s`, `15m`, `6h`, `40d`, `2w` or `1y`, or from one ISO 8601
-    /// component. Returns `nil` for any other string.
+    /// component. Returns `nil` for any other string, and for a short duration of over 1,000,000,000 units.
     ///
     /// - Parameter text: The duration.
     public init?(duration text: String) {

@@ -11,7 +11,7 @@ import ZipArchives
 public func fuzzArchives(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     Fuzzing.must { try Data(Fuzzing.bytes(start, count)).write(to: URL(fileURLWithPath: place.archive)) }
     let ours = extract(with: InflatingReader<ZlibInflater>.self)
-    Fuzzing.claim(ours == extract(with: ArchiveReader.self), "both extractors make the same of an archive")
+    Fuzzing.claim(ours == extract(with: ArchiveReader.self), "both extractors return the same content or error code")
     return 0
 }
 
@@ -22,7 +22,7 @@ private func extract<Reader: EntryReader>(with reader: Reader.Type) -> [String: 
         let extraction = try Extraction<Reader>(
             place.archive, into: place.folder, limits: limits, progress: place.check, cancellation: Cancellation())
         try extraction.run()
-        Fuzzing.claim(place.isTidy(["archive.zip", "film", "outside"]), "the content and nothing else is there")
+        Fuzzing.claim(place.isTidy(["archive.zip", "film", "outside"]), "an extraction creates only the content")
         let content = place.content()
         Fuzzing.must { try FileManager.default.removeItem(atPath: place.folder) }
         return content
@@ -53,7 +53,7 @@ private struct Place {
     }
 
     func check(_ progress: ExtractionProgress) {
-        Fuzzing.claim(progress.written <= progress.total, "no more is written than was said")
+        Fuzzing.claim(progress.written <= progress.total, "the written bytes do not exceed the total")
     }
 
     /// The files of the content; a folder is empty.

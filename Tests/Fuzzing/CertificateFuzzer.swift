@@ -39,13 +39,13 @@ public func fuzzCertificates(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CI
     default:
         let rules = OCSPAnswer.Rules(nonce: .none, tolerance: 300, lifetime: 900, maximumLength: 1 << 16)
         let answer = try? OCSPAnswer(rest, to: world.question, trusting: world.chain.root, at: world.now, rules: rules)
-        Fuzzing.claim(answer.map { !$0.isRevoked } ?? true, "nobody can say of a good certificate that it was revoked")
+        Fuzzing.claim(answer.map { !$0.isRevoked } ?? true, "no forged answer revokes a good certificate")
     }
     return 0
 }
 
 private func examine(_ certificate: Certificate, _ der: [UInt8]) {
-    Fuzzing.claim(certificate.der == der, "the bytes are those given")
+    Fuzzing.claim(certificate.der == der, "a certificate keeps its bytes")
     Fuzzing.claim(
         (try? Certificate.all(inPEM: Array(certificate.pem.utf8))) == [certificate], "PEM keeps a certificate")
     Fuzzing.claim(certificate.validity.lowerBound <= certificate.validity.upperBound, "validity is a range")

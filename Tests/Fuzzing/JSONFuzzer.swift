@@ -10,7 +10,7 @@ import Primitives
 public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     guard let value = try? JSONValue(parsing: Fuzzing.bytes(start, count)) else { return 0 }
     for written in [value.encoded(), Array(value.text(pretty: true).utf8)] {
-        Fuzzing.claim((try? JSONValue(parsing: written)) == value, "what was written reads the same")
+        Fuzzing.claim((try? JSONValue(parsing: written)) == value, "a written document is read as the same value")
     }
     examine(value)
     Fuzzing.claim((try? JSONValue(encoding: value)) == value, "a document is encoded as itself")

@@ -24,7 +24,7 @@ public func fuzzJWS(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         }
     case 1:
         for payload in world.accepted(Fuzzing.must { try world.signer.sign(rest) }) {
-            Fuzzing.claim(payload == rest, "the payload is the one signed")
+            Fuzzing.claim(payload == rest, "the payload is the signed one")
         }
     case 2:
         let header = Base64.encodeURL(rest)
@@ -38,7 +38,8 @@ public func fuzzJWS(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
             notification["data"]?[field] = .string(text)
             if (try? world.verifier.notification(world.signer.sign(notification.encoded()))) != nil {
                 let payload = CompactJWS.payload(of: text)
-                Fuzzing.claim(payload.map(world.payloads.contains) ?? false, "nothing unsigned is carried")
+                Fuzzing.claim(
+                    payload.map(world.payloads.contains) ?? false, "a notification contains only signed documents")
             }
         }
     default:

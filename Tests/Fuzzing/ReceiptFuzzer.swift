@@ -26,7 +26,7 @@ public func fuzzReceipts(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         let unverified = try? UnverifiedReceipt(unverified: receipt)
         for verifier in [world.verifier, world.anyVerifier] {
             guard let verified = try? verifier.verify(receipt) else { continue }
-            Fuzzing.claim(Array(verified.payloadBytes) == rest, "the payload is the one signed")
+            Fuzzing.claim(Array(verified.payloadBytes) == rest, "the payload is the signed one")
             Fuzzing.claim(unverified?.unverifiedReceipt == verified.receipt, "both readers read the same")
             try? verified.check(world.device)
         }

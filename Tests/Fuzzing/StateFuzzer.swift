@@ -18,14 +18,14 @@ public func fuzzStates(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let before = world.export()["tables"]
     switch Fuzzing.wait({ try await world.store.importState(state) }) {
     case .failure(let error):
-        Fuzzing.claim(error is SimulatorError, "a refusal says why: \(error)")
+        Fuzzing.claim(error is SimulatorError, "a refused state throws a SimulatorError: \(error)")
         Fuzzing.claim(world.export()["tables"] == before, "a refused state changes nothing")
     case .success:
-        let outcome = Fuzzing.wait { try await world.live() }
-        Fuzzing.claim(outcome.isWorking, "a state that was taken can be lived with: \(outcome)")
+        let outcome = Fuzzing.wait { try await world.useStore() }
+        Fuzzing.claim(outcome.isWorking, "a store with an accepted state works: \(outcome)")
         let exported = world.export()
         let again = Fuzzing.wait { try await world.store.importState(exported) }
-        Fuzzing.claim(again.isWorking, "what is exported is taken again: \(again)")
+        Fuzzing.claim(again.isWorking, "an exported state can be imported: \(again)")
         Fuzzing.must { try Fuzzing.wait { try await world.store.importState(world.good) }.get() }
     }
     return 0
@@ -102,7 +102,7 @@ private struct World {
     }
 
     /// Reads the state, buys, and advances time.
-    func live() async throws {
+    func useStore() async throws {
         for account in try store.accounts() {
             _ = try await store.subscriptions(of: account)
             _ = try await store.entitlements(of: account)

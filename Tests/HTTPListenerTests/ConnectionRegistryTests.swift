@@ -23,37 +23,37 @@ import Testing
     ]) func `a connection is closed at its phase's deadline and not before`(phase: Connection.Phase, seconds: Int)
         throws
     {
-        let line = try Line()
-        let connection = registry.open(line.server)
+        let pair = try SocketPair()
+        let connection = registry.open(pair.server)
         registry.sweep()
         time.advance(by: .seconds(9))
         connection.enter(phase, nil)
         registry.sweep()
         time.advance(by: .seconds(seconds) - .nanoseconds(1))
         registry.sweep()
-        #expect(!line.hasEnded)
+        #expect(!pair.hasEnded)
         time.advance(by: .nanoseconds(1))
         registry.sweep()
-        #expect(line.hasEnded)
+        #expect(pair.hasEnded)
         registry.close(connection)
         registry.stop()
     }
 
     @Test func `a connection whose request is being answered has no deadline`() throws {
-        let line = try Line()
-        let connection = registry.open(line.server)
+        let pair = try SocketPair()
+        let connection = registry.open(pair.server)
         connection.enter(.serving, nil)
         registry.sweep()
         time.advance(by: .seconds(86_400))
         registry.sweep()
-        #expect(!line.hasEnded)
+        #expect(!pair.hasEnded)
         #expect(!registry.makeRoom())
         registry.close(connection)
         registry.stop()
     }
 
     @Test func `a connection that has waited long enough is closed for a new one, the longest wait first`() throws {
-        let (old, new) = (try Line(), try Line())
+        let (old, new) = (try SocketPair(), try SocketPair())
         let connections = [registry.open(old.server)]
         registry.sweep()
         time.advance(by: .milliseconds(400))
@@ -73,39 +73,39 @@ import Testing
     }
 
     @Test func `a connection that no longer waits is skipped`() throws {
-        let lines = [try Line(), try Line()]
-        let connections = lines.map { registry.open($0.server) }
+        let pairs = [try SocketPair(), try SocketPair()]
+        let connections = pairs.map { registry.open($0.server) }
         registry.sweep()
         time.advance(by: .seconds(1))
         #expect(registry.makeRoom())
         connections[1].enter(.serving, nil)
         #expect(!registry.makeRoom())
-        #expect(lines.map(\.hasEnded) == [true, false])
+        #expect(pairs.map(\.hasEnded) == [true, false])
         for connection in connections { registry.close(connection) }
         registry.stop()
     }
 
     @Test func `further input after a refusal is read for two seconds`() throws {
-        let line = try Line()
-        let connection = registry.open(line.server)
+        let pair = try SocketPair()
+        let connection = registry.open(pair.server)
         connection.lingerAfterClose()
         registry.close(connection)
-        line.closeServer()
+        pair.closeServer()
         time.advance(by: .seconds(2) - .nanoseconds(1))
         registry.sweep()
-        #expect(line.send("more"))
+        #expect(pair.send("more"))
         registry.sweep()
-        #expect(!line.hasEnded)
+        #expect(!pair.hasEnded)
         time.advance(by: .nanoseconds(1))
         registry.sweep()
-        #expect(line.hasEnded)
-        #expect(!line.send("too late"))
+        #expect(pair.hasEnded)
+        #expect(!pair.send("too late"))
         registry.stop()
     }
 }
 
 /// Two connected sockets: the registry watches one, the test reads the other.
-private final class Line {
+private final class SocketPair {
     let server: Int32
     private let client: Int32
     private var isServerOpen = true

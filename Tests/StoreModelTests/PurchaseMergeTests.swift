@@ -17,7 +17,7 @@ import Testing
             transactionType: source, authority: authority)
     }
 
-    /// Two reports, and the places (0 left, 1 right) of those that a merge keeps.
+    /// Two reports, and those that a merge keeps: 0 is the left report, and 1 the right one.
     struct Case: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let left: PaidFeature
@@ -38,11 +38,11 @@ import Testing
         Case("a renewal after its predecessor", subscription(), subscription(from: 9), [1]),
         Case("a predecessor after its renewal", subscription(), subscription(from: -9), [0]),
         Case("another feature of the same purchase", subscription(), subscription("export"), [0, 1]),
-        Case("the same number at another source", subscription(), subscription(source: .web), [0, 1]),
+        Case("the same id at another source", subscription(), subscription(source: .web), [0, 1]),
         Case("another purchase", subscription(), subscription(id: "1001"), [0, 1]),
-        Case("an unnamed purchase twice", subscription(id: nil), subscription(id: nil), [0]),
-        Case("two unnamed purchases", subscription(id: nil), subscription(id: nil, from: 9), [0, 1]),
-        Case("a named and an unnamed purchase", subscription(), subscription(id: nil), [0, 1]),
+        Case("a purchase without an id twice", subscription(id: nil), subscription(id: nil), [0]),
+        Case("two purchases without an id", subscription(id: nil), subscription(id: nil, from: 9), [0, 1]),
+        Case("a purchase with an id and one without", subscription(), subscription(id: nil), [0, 1]),
         Case(
             "a server's end after a device's lifetime",
             PaidFeature(name: "pro", originalTransactionID: "7"),

@@ -8,8 +8,9 @@ import Testing
 @Suite struct BrokenConnectionTests {
     /// The point of the break.
     private enum Break: Sendable, CustomStringConvertible {
+        /// This number of bytes of the request was sent.
         case afterSending(Int)
-        /// The whole request was sent.
+        /// The whole request was sent, and at most this number of bytes of the response received.
         case afterReceiving(Int)
 
         var description: String {
@@ -72,7 +73,7 @@ import Testing
                     #expect(try await shop.purchases(of: customer, at: server) == [], "\(place)")
                 }
                 var first = (status: "", body: "")
-                try await until("what was begun before the break is over") {
+                try await until("the request from before the break has ended") {
                     first = try await answer(to: whole, at: server.url)
                     return first.status != "409"
                 }

@@ -60,7 +60,7 @@ import Testing
         let scenario = try folder.write("scenario.json", example)
         let outcome = try await SoukExecutable.run(["scenario", "run", scenario])
         #expect(outcome.status == 0, "\(outcome.output) \(outcome.errors)")
-        // The error for an unknown setting lists all settings.
+        // The error for an unknown subject of an expectation lists all subjects.
         let unknown = try folder.write(
             "unknown.json",
             #"{"name": "a", "catalogue": "\#(TestFiles.darkroom)", "steps": [{"expect": {"nothing": []}}]}"#)

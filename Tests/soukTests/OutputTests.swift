@@ -4,7 +4,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// Output that cannot be written ends a command with status 2 and one sentence; a closed pipe ends it silently.
+/// A command whose output cannot be written ends with status 2 and one sentence. A closed pipe ends it silently.
 @Suite(.enabled(if: FileManager.default.fileExists(atPath: "/dev/full")))
 struct OutputTests {
     private static let noSpace = "souk: standard output cannot be written: No space left on device"

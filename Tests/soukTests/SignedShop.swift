@@ -7,7 +7,7 @@ import SignedData
 import StoreModel
 import Testing
 
-/// A store that signs arbitrary transactions, and servers of one ledger that trust it.
+/// Signs arbitrary transactions, and starts servers that trust the signatures and share one ledger.
 struct SignedShop {
     static let app = "com.example.darkroom"
 

@@ -27,10 +27,10 @@ extension Store {
     /// The features that the customer paid for, according to `lastAnswer`.
     public var paidFeatures: PaidFeatures { coordinator.paidFeatures }
 
-    /// Returns the server's answer about the customer. Requests a new one if the last answer is outdated, or after
-    /// `invalidateAnswer()`. If the server is unreachable, returns its last answer.
+    /// Returns the server's answer about the customer. Requests a new one if there is none, if the last answer is
+    /// outdated, or after `invalidateAnswer()`. If the server is unreachable, returns its last answer.
     ///
-    /// - Returns: The answer.
+    /// - Returns: The answer; `nil` only if a login or logout changed the customer during the request.
     /// - Throws: `PurchaseError` if there is no earlier answer: `receiptValidationFailed` if the server is unreachable,
     ///   `operationCancelled` if the caller was cancelled.
     public func currentAnswer() async throws -> StoreAnswer? {

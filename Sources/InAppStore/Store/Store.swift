@@ -121,7 +121,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
 
     public var snapshot: StoreSnapshot { coordinator.snapshotPublisher.snapshot }
     public var snapshots: AsyncStream<StoreSnapshot> { coordinator.snapshotPublisher.snapshots.stream(keeping: 100) }
-    /// The events of the store. The first reader also receives earlier ones, from the creation of the store on.
+    /// The events of the store. The first reader also receives the newest 1000 earlier events.
     public var events: AsyncStream<StoreEvent> { coordinator.events.stream() }
     public var completedTransactions: AsyncStream<StoreTransaction> { completions.stream() }
     /// The customer who owns the purchases.

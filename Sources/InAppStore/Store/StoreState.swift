@@ -4,8 +4,8 @@ import StoreModel
 
 /// The values that the store knows, and their consequences at an instant. Pure: no requests and no side effects.
 ///
-/// The server's last answer is valid until its `validUntil`. After that, and until the next answer, each entitlement
-/// ends only by its own expiry plus the grace period. A failure to reach the server removes nothing.
+/// The server's last answer is valid until its `validUntil`. After that, and until the next answer, an entitlement ends
+/// only by its own expiry, plus the grace period of a subscription. A failure to reach the server removes nothing.
 struct StoreState: Sendable, Equatable {
     var list: ProductList
     /// The customer who owns the values below.
@@ -29,8 +29,8 @@ struct StoreState: Sendable, Equatable {
 
     /// The time limits, in seconds.
     struct TimeLimits: Sendable, Equatable {
-        /// The time for which an entitlement lasts after its expiry while there is no answer of the server. Applies to
-        /// production only.
+        /// The time for which a subscription gives access after its expiry while there is no answer of the server.
+        /// Applies to production only.
         var grace: TimeInterval = 7 * 86400
         /// The time after the first failed request in which subscriptions have a grace period.
         var offline: TimeInterval = 60 * 86400

@@ -148,7 +148,7 @@ struct BERReader {
         return Range(uncheckedBounds: (start, position))
     }
 
-    /// Moves to a place behind an element that was read without this reader.
+    /// Moves to the place after an element that was read without this reader.
     @inline(__always)
     mutating func skip(to place: Int) { position = place }
 
@@ -213,7 +213,7 @@ struct BERReader {
         return length
     }
 
-    /// Moves behind the end-of-contents octets of the element that was just opened, and returns their start.
+    /// Moves to the place after the end-of-contents octets of the element that was just opened. Returns their start.
     private mutating func skipToEndOfContents() throws(BERError) -> Int {
         var depth = 1
         while true {

@@ -108,7 +108,7 @@ public final class VerificationKey: @unchecked Sendable {
     }
 }
 
-/// The state of a verification in OpenSSL, which is reused. Creating it takes a tenth of a verification. It
+/// The state of a verification in OpenSSL, which is reused. Creating it takes a tenth of the time of a verification. It
 /// is `Sendable` because one thread at a time uses it.
 private final class VerificationContext: @unchecked Sendable {
     let pointer: OpaquePointer

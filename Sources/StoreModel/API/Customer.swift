@@ -88,11 +88,11 @@ public struct CustomerFeature: Codable, Hashable, Sendable {
     public var name: String
     /// Whether the customer may use the feature at the instant of the answer.
     public var isActive: Bool
-    /// The first instant of access.
+    /// The first instant of access; for a subscription, the start of its current period.
     public var from: Date
     /// The end of the period that the store states, or `nil` if access does not end.
     public var until: Date?
-    /// The end of access, exclusive, including the grace period, or `nil` if access does not end.
+    /// The end of access, exclusive, after a grace period or a revocation, or `nil` if access does not end.
     public var effectiveUntil: Date?
     /// The system that sold the purchase or granted access.
     public var source: PurchaseSource
@@ -110,9 +110,9 @@ public struct CustomerFeature: Codable, Hashable, Sendable {
     /// - Parameters:
     ///   - name: The name of the feature.
     ///   - isActive: Whether the customer may use the feature at the instant of the answer.
-    ///   - from: The first instant of access.
+    ///   - from: The first instant of access; for a subscription, the start of its current period.
     ///   - until: The end of the period that the store states, or `nil` if access does not end.
-    ///   - effectiveUntil: The end of access, exclusive, including the grace period, or `nil` if access does not end.
+    ///   - effectiveUntil: The end of access, exclusive, after a grace period or a revocation, or `nil` for no end.
     ///   - source: The system that sold the purchase or granted access.
     ///   - productID: The product that gives the feature, or `nil` for a grant.
     ///   - originalTransactionID: The original transaction of the purchase, or `nil` for a grant.
@@ -150,7 +150,7 @@ public struct CustomerSubscription: Codable, Hashable, Sendable {
     public var startedAt: Date
     /// The end of the current period that the store states.
     public var expiresAt: Date
-    /// The end of access, exclusive, including the grace period.
+    /// The end of access, exclusive. A grace period makes it later than `expiresAt`, a revocation earlier.
     public var effectiveUntil: Date
     /// Whether the subscription renews, or `nil` if the store has not said.
     public var autoRenews: Bool?
@@ -180,7 +180,7 @@ public struct CustomerSubscription: Codable, Hashable, Sendable {
     ///   - state: The state of the subscription at the instant of the answer.
     ///   - startedAt: The date of the first transaction.
     ///   - expiresAt: The end of the current period that the store states.
-    ///   - effectiveUntil: The end of access, exclusive, including the grace period.
+    ///   - effectiveUntil: The end of access, exclusive. A grace period makes it later, a revocation earlier.
     ///   - autoRenews: Whether the subscription renews, or `nil` if the store has not said.
     ///   - renewsTo: The product of the next period.
     ///   - isTrial: Whether the current period is a free trial.

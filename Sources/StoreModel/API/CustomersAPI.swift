@@ -90,7 +90,7 @@ package struct CustomerList: Codable, Hashable, Sendable {
 public struct CreditBalance: Codable, Hashable, Sendable {
     /// The kind of credit.
     public var type: String
-    /// The credit that is left: `earned - spent`. It is negative after a refund of spent credit.
+    /// The credit that is left: `earned - spent`. It can be negative after a refund of spent credit.
     public var balance: Int
     /// The credit that the customer's purchases gave, without refunded purchases.
     public var earned: Int

@@ -17,7 +17,7 @@ package struct FeaturesResponse: Codable, Hashable, Sendable {
 /// A feature in the answer of `/feature-provisioner/get-features`.
 package struct FeatureInternal: Codable, Hashable, Sendable {
     package var quantity: Int
-    /// The first instant of access.
+    /// The first instant of access; for a subscription, the start of its current period.
     package var actualFrom: Date
     /// The end of access, exclusive, or `nil` if access does not end.
     package var actualTill: Date?

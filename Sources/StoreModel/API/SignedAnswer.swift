@@ -24,9 +24,9 @@ package enum SignedAnswer {
         (1...128).contains(nonce.utf8.count) && nonce.utf8.allSatisfy { (0x21...0x7E).contains($0) }
     }
 
-    /// Returns a digest of the parts of a request outside its path and query, in lower-case hexadecimal: the SHA-256 of
-    /// two lines. The lines are the value of `Souk-Environment`, empty without one, and the SHA-256 of the body in
-    /// lower-case hexadecimal.
+    /// Returns the digest of a request's environment and body: the SHA-256 of two lines, in lower-case hexadecimal. The
+    /// first line is the value of `Souk-Environment`, or empty without this header. The second line is the SHA-256 of
+    /// the body in lower-case hexadecimal.
     package static func requestDigest(environment: String?, body: [UInt8]) -> String {
         Hex.encode(SHA256.hash(Array("\(environment ?? "")\n\(Hex.encode(SHA256.hash(body)))".utf8)))
     }

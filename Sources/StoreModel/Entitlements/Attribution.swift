@@ -25,9 +25,9 @@ public enum TransferMode: String, Hashable, Sendable, Codable, CaseIterable {
 package enum Attribution {
     /// The known customer who has the app account token of a purchase.
     ///
-    /// Two customers can have the same token: a customer with a name, whose token is a hash of the name, and a customer
-    /// whose id is this UUID. The name has priority. Anyone can compute the UUID of a name, so the customer with the
-    /// UUID may have chosen it to take the purchases of the name. It is not possible to find a name for a given UUID.
+    /// An id that is not a UUID is called a name here. Two customers can have the same token: a customer whose id is a
+    /// name, of which the token is a hash, and a customer whose id is this UUID. The name has priority: anyone can
+    /// compute the UUID of a name and choose it as an id, but cannot find a name for a given UUID.
     package struct TokenOwner: Hashable, Sendable {
         /// The customer who has the purchase. After a merge it is the customer into which `name` was merged.
         package let customer: CustomerID
@@ -82,8 +82,9 @@ package enum Attribution {
 
     /// Returns the customer that a purchase is bound to, so that others are refused, or `nil` if claims decide.
     ///
-    /// If several customers have the token, the last one who claimed the purchase owns it; customers with a name have
-    /// priority over those with a UUID. Without a claim it is `tokenOwner`.
+    /// For a purchase with a token, that is the receiver of the last transfer by an operator. Without a transfer, it is
+    /// the last customer with the token who claimed the purchase; a customer with a name has priority. Without a claim,
+    /// it is `tokenOwner`.
     ///
     /// - Parameters:
     ///   - token: The newest token that the store states for the purchase.
@@ -106,8 +107,8 @@ package enum Attribution {
     /// Returns whether a purchase is bound to another customer than `customer`, or `nil` if claims decide.
     ///
     /// A customer with the token can present the purchase of another customer with the same token. But a customer whose
-    /// id is a UUID cannot present the purchase of a customer whose id is a name. Only the receiver can present a
-    /// transferred purchase.
+    /// id is a UUID cannot present the purchase of a customer whose id is a name. After a transfer, only the receiver
+    /// can present a purchase with a token.
     ///
     /// - Parameters:
     ///   - customer: The customer who presents the purchase.

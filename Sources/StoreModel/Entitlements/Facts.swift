@@ -30,7 +30,7 @@ package struct TransactionFact: Hashable, Sendable {
     package var storefront: String?
     /// The kind of offer, as Apple's number.
     package var offerType: Int?
-    /// The identifier of the promotional offer, or the offer code.
+    /// The identifier of the promotional or win-back offer, or the offer code.
     package var offerIdentifier: String?
     /// The part that was refunded, in thousandths of a percent; all of it if absent.
     package var revocationPercentage: Int?

@@ -42,7 +42,7 @@ extension ArchiveExtractor {
 
 /// The progress of an extraction, in bytes of the extracted files.
 public struct ExtractionProgress: Hashable, Sendable {
-    /// The bytes that are written.
+    /// The bytes that were written so far.
     public var written: Int
     /// The bytes of all files.
     public var total: Int
@@ -50,7 +50,7 @@ public struct ExtractionProgress: Hashable, Sendable {
     /// Creates a progress.
     ///
     /// - Parameters:
-    ///   - written: The bytes that are written.
+    ///   - written: The bytes that were written so far.
     ///   - total: The bytes of all files.
     public init(written: Int, total: Int) {
         self.written = written

@@ -4,8 +4,8 @@ import Primitives
 /// The client side of a store: StoreKit on a device, or a connection to the simulator.
 ///
 /// The connection listens to the store from its creation on. `updates` first has the unfinished transactions, then new
-/// events. A call ends when the store answers, its deadline passes, or the caller cancels it. A failed call throws
-/// `StoreFailure`, and a cancelled one `CancellationError`.
+/// events. A call ends when the store answers, when the deadline of the call passes, or when the caller cancels it. A
+/// failed call throws `StoreFailure`, and a cancelled call throws `CancellationError`.
 public protocol StoreConnection: Sendable {
     /// Returns whether this device can make payments.
     ///

@@ -2,8 +2,8 @@ import Primitives
 
 /// An event that the store reports.
 public struct StoreUpdate: Hashable, Sendable {
-    /// The payment that caused the event, or `nil` if the event has no payment or the payment is from an earlier run of
-    /// the app.
+    /// The payment that caused the event, or `nil` if the event has no payment, such as a renewal, or its payment is
+    /// not known.
     public var paymentID: PaymentID?
     /// The product.
     public var productID: ProductID
@@ -13,8 +13,7 @@ public struct StoreUpdate: Hashable, Sendable {
     /// Creates an update.
     ///
     /// - Parameters:
-    ///   - paymentID: The payment that caused the event, or `nil` if the event has no payment or the payment is from an
-    ///     earlier run of the app.
+    ///   - paymentID: The payment that caused the event, or `nil` if there is no payment or it is not known.
     ///   - productID: The product.
     ///   - state: The new state.
     public init(paymentID: PaymentID? = nil, productID: ProductID, state: State) {
@@ -27,11 +26,11 @@ public struct StoreUpdate: Hashable, Sendable {
     public enum State: Hashable, Sendable {
         /// The payment is being sent to the store.
         case purchasing
-        /// The customer paid. The app must deliver the purchase and finish the transaction. `alreadyOwned` is true if
-        /// the store returned an earlier purchase.
+        /// The store has a new transaction, such as a purchase or a renewal. The app must deliver and finish it.
+        /// `alreadyOwned` is true if the store returned an earlier purchase.
         case purchased(StoreTransaction, alreadyOwned: Bool = false)
-        /// The payment waits for an approval. An update with the same payment id follows, possibly in another run of
-        /// the app.
+        /// The payment waits for an approval. After the approval, an update with the same payment id follows, possibly
+        /// in another run of the app.
         case deferred
         /// The payment failed.
         case failed(StoreFailure)

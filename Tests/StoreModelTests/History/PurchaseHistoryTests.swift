@@ -88,12 +88,12 @@ import Testing
     }
 
     @Test func `of several records of one transaction the newest counts, in any order`() {
-        let said = period("1", from: 0) { $0.signedDate = Self.day(0) }
+        let bought = period("1", from: 0) { $0.signedDate = Self.day(0) }
         let refunded = period("1", from: 0) {
             $0.signedDate = Self.day(5)
             $0.refundDate = Self.day(5)
         }
-        for records in [[said, refunded], [refunded, said]] {
+        for records in [[bought, refunded], [refunded, bought]] {
             let history = PurchaseHistory(records)
             #expect(history.records.count == 1)
             #expect(history.subscription(to: ["monthly"], at: Self.day(6)).state == .refunded)

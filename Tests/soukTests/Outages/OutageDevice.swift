@@ -15,7 +15,7 @@ struct OutageDevice {
     /// A server and its plugin.
     enum Source: String, CaseIterable, Hashable, Sendable {
         case appStore = "inAppStore, App Store"
-        case judge = "inAppStore, its server"
+        case entitlementServer = "inAppStore, its server"
         case remote
         case promo
     }
@@ -43,10 +43,10 @@ struct OutageDevice {
         }
         let folder = world.folder.file(customer)
         var server = EntitlementServiceClient.Configuration(
-            baseURL: world.judge.process.url, key: APIKey(world.judge.publicKey))
+            baseURL: world.entitlementServer.process.url, key: APIKey(world.entitlementServer.publicKey))
         server.backoff = .none
-        server.answerVerifier = world.judge.verifier
-        server.signatureClock = clock(of: .judge)
+        server.answerVerifier = world.entitlementServer.verifier
+        server.signatureClock = clock(of: .entitlementServer)
         var configuration = StoreConfiguration(productListPath: "")
         configuration.productList = ProductList([
             ListedProduct(id: "com.example.darkroom.filmpack", productType: .nonConsumable),
@@ -57,7 +57,8 @@ struct OutageDevice {
             configuration: .init(
                 url: world.simulator.url, account: customer, transport: line(to: .appStore),
                 sleep: { [line = line(to: .appStore)] _ in try await line.repaired() }))
-        configuration.validator = EntitlementServiceClient(configuration: server, transport: line(to: .judge))
+        configuration.validator = EntitlementServiceClient(
+            configuration: server, transport: line(to: .entitlementServer))
         configuration.storage = try FileSecureStorage(directory: folder + "/store")
         configuration.storageName = folder
         configuration.contentFolder = folder + "/content"

@@ -28,9 +28,9 @@ struct OutageOperation: Sendable {
     /// The client's method.
     var method: String { label.split(separator: "`").first.map(String.init) ?? "" }
 
-    func lived(in life: OutageRun) async -> String {
+    func result(in run: OutageRun) async -> String {
         do {
-            return try await ask(life)
+            return try await ask(run)
         } catch {
             return "throws `\(Self.code(error))`"
         }
@@ -44,78 +44,78 @@ struct OutageOperation: Sendable {
 
     /// The operations, in the order in which each run performs them.
     static let all = [
-        OutageOperation("`logIn`") { life in
-            describe("logged in", try await life.client.logIn(appUserId: .string(life.customer)))
+        OutageOperation("`logIn`") { run in
+            describe("logged in", try await run.client.logIn(appUserId: .string(run.customer)))
         },
-        OutageOperation("`getFeatures`") { life in
-            let answer = try await life.client.collectFeatures()
+        OutageOperation("`getFeatures`") { run in
+            let answer = try await run.client.collectFeatures()
             return describe(names(answer.value.activeFeatures().map(\.name)), answer.reports)
         },
-        OutageOperation("`getPaidFeatures`") { life in try await paidFeatures(of: life.client) },
-        OutageOperation("`getSubscriptions`") { life in
-            try await strictOrBestEffort { names(try await life.client.getSubscriptions($0).map(\.productIdentifier)) }
+        OutageOperation("`getPaidFeatures`") { run in try await paidFeatures(of: run.client) },
+        OutageOperation("`getSubscriptions`") { run in
+            try await strictOrBestEffort { names(try await run.client.getSubscriptions($0).map(\.productIdentifier)) }
         },
-        OutageOperation("`getProductsAndPricePoints`") { life in
+        OutageOperation("`getProductsAndPricePoints`") { run in
             try await strictOrBestEffort { mode in
                 let wanted = [prints.rawValue, issue, code.productIdentifier]
-                let products = try await life.client.getProductsAndPricePoints(with: wanted, mode)
+                let products = try await run.client.getProductsAndPricePoints(with: wanted, mode)
                 return names(products.map(\.productIdentifier))
             }
         },
-        OutageOperation("`getWebPricePoints`") { life in
+        OutageOperation("`getWebPricePoints`") { run in
             try await strictOrBestEffort {
-                names(try await life.client.getWebPricePoints(with: [issue], $0).map(\.ident))
+                names(try await run.client.getWebPricePoints(with: [issue], $0).map(\.ident))
             }
         },
-        OutageOperation("`restorePurchases`") { life in
-            let result = try await life.client.restorePurchases()
+        OutageOperation("`restorePurchases`") { run in
+            let result = try await run.client.restorePurchases()
             return describe(names(result.paidFeatures), result.reports)
         },
-        OutageOperation("`getPromotionalOffer`") { life in
+        OutageOperation("`getPromotionalOffer`") { run in
             let discount = ProductDiscount(identifier: "summer", type: .promotional)
-            _ = try await life.client.getPromotionalOffer(for: discount, product: subscription)
+            _ = try await run.client.getPromotionalOffer(for: discount, product: subscription)
             return "signed"
         },
-        OutageOperation("`purchase` in the App Store") { life in
-            bought(try await life.client.purchase(Product(productIdentifier: prints.rawValue)))
+        OutageOperation("`purchase` in the App Store") { run in
+            bought(try await run.client.purchase(Product(productIdentifier: prints.rawValue)))
         },
-        OutageOperation("`purchase` of a code") { life in bought(try await life.client.purchase(code)) },
-        OutageOperation("`cancelSubscription`") { life in
-            try await life.client.cancelSubscription(with: CancellationToken(pluginName: "remote", rawValue: "1"))
+        OutageOperation("`purchase` of a code") { run in bought(try await run.client.purchase(code)) },
+        OutageOperation("`cancelSubscription`") { run in
+            try await run.client.cancelSubscription(with: CancellationToken(pluginName: "remote", rawValue: "1"))
             return "cancelled"
         },
-        OutageOperation("`sendRestoreLink`") { life in
-            try await life.client.sendRestoreLink(to: "ada@example.com")
+        OutageOperation("`sendRestoreLink`") { run in
+            try await run.client.sendRestoreLink(to: "ada@example.com")
             return "sent"
         },
-        OutageOperation("`presentCodeRedemptionUI`") { life in
-            try await life.client.presentCodeRedemptionUI()
+        OutageOperation("`presentCodeRedemptionUI`") { run in
+            try await run.client.presentCodeRedemptionUI()
             return "presented"
         },
-        OutageOperation("`promotedPurchases`") { life in
-            try await life.world.promote(prints, to: life.customer)
+        OutageOperation("`promotedPurchases`") { run in
+            try await run.world.promote(prints, to: run.customer)
             // The purchase is made when the server is back.
-            let isSilent = life.source == .appStore && life.outage.isTotal
-            if isSilent { life.device.lines[.appStore]?.begin(nil) }
-            var promotions = life.client.promotedPurchases.makeAsyncIterator()
+            let isSilent = run.source == .appStore && run.outage.isTotal
+            if isSilent { run.device.lines[.appStore]?.begin(nil) }
+            var promotions = run.client.promotedPurchases.makeAsyncIterator()
             guard let begun = await promotions.next() else { return "nothing" }
             return (isSilent ? "later, " : "") + bought(try await begun.purchase())
         },
-        OutageOperation("`setAttributes`") { life in
-            try await life.client.setAttributes([.email: "ada@example.com"])
+        OutageOperation("`setAttributes`") { run in
+            try await run.client.setAttributes([.email: "ada@example.com"])
             return "done"
         },
-        OutageOperation("`collectDeviceIdentifiers`") { life in
-            try await life.client.collectDeviceIdentifiers()
+        OutageOperation("`collectDeviceIdentifiers`") { run in
+            try await run.client.collectDeviceIdentifiers()
             return "done"
         },
-        OutageOperation("`invalidatePaidFeaturesCache`") { life in
-            await life.client.invalidatePaidFeaturesCache()
-            return "then " + (try await paidFeatures(of: life.client))
+        OutageOperation("`invalidatePaidFeaturesCache`") { run in
+            await run.client.invalidatePaidFeaturesCache()
+            return "then " + (try await paidFeatures(of: run.client))
         },
-        OutageOperation("`logOut`") { life in
-            await life.client.logOut()
-            return life.client.userId == nil ? "logged out" : "still there"
+        OutageOperation("`logOut`") { run in
+            await run.client.logOut()
+            return run.client.userId == nil ? "logged out" : "still there"
         },
     ]
 
@@ -169,8 +169,8 @@ struct OutageTable {
 
     private var cells: [String: [OutageDevice.Source: [Outage: String]]] = [:]
 
-    mutating func note(_ life: [String], of source: OutageDevice.Source, _ outage: Outage) {
-        for (operation, cell) in zip(OutageOperation.all, life) {
+    mutating func record(_ results: [String], of source: OutageDevice.Source, _ outage: Outage) {
+        for (operation, cell) in zip(OutageOperation.all, results) {
             cells[operation.label, default: [:]][source, default: [:]][outage] = cell
         }
     }
@@ -178,16 +178,16 @@ struct OutageTable {
     var rows: [String] { OutageOperation.all.flatMap { rows(of: $0.label) } }
 
     private func rows(of operation: String) -> [String] {
-        let lived = OutageDevice.Source.allCases.map { source in
+        let results = OutageDevice.Source.allCases.map { source in
             Outage.allCases.map { cells[operation]?[source]?[$0] ?? "?" }
         }
-        if let cell = lived.first?.first, lived.joined().allSatisfy({ $0 == cell }) {
+        if let cell = results.first?.first, results.joined().allSatisfy({ $0 == cell }) {
             return [row(operation, "any source", "any", cell)]
         }
-        return zip(OutageDevice.Source.allCases, lived).flatMap { source, lived in
-            let different = lived.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
+        return zip(OutageDevice.Source.allCases, results).flatMap { source, results in
+            let different = results.reduce(into: [String]()) { if !$0.contains($1) { $0.append($1) } }
             var rows: [(outages: [String], cell: String)] = different.map { cell in
-                (zip(Outage.allCases, lived).filter { $0.1 == cell }.map(\.0.rawValue), cell)
+                (zip(Outage.allCases, results).filter { $0.1 == cell }.map(\.0.rawValue), cell)
             }
             if let usual = rows.firstIndex(where: { $0.outages.count > Outage.allCases.count / 2 }) {
                 let cell = rows.remove(at: usual).cell

@@ -14,14 +14,14 @@ import Testing
     @Test func `each row of the document is the result of an app during the outage`() async throws {
         try await OutageWorld.during { world in
             let hole = try ListeningPort()
-            let lives = OutageDevice.Source.allCases.flatMap { source in Outage.allCases.map { (source, $0) } }
+            let cases = OutageDevice.Source.allCases.flatMap { source in Outage.allCases.map { (source, $0) } }
             let table = try await withThrowingTaskGroup(of: (OutageDevice.Source, Outage, [String]).self) { group in
-                for (number, (source, outage)) in lives.enumerated() {
+                for (number, (source, outage)) in cases.enumerated() {
                     group.addTask {
-                        (source, outage, try await lived("ada-\(number)", outage, of: source, in: world, hole))
+                        (source, outage, try await results("ada-\(number)", outage, of: source, in: world, hole))
                     }
                 }
-                return try await group.reduce(into: OutageTable()) { $0.note($1.2, of: $1.0, $1.1) }
+                return try await group.reduce(into: OutageTable()) { $0.record($1.2, of: $1.0, $1.1) }
             }
             let documented = try Self.documented()
             let difference = table.rows.difference(from: documented)
@@ -35,10 +35,10 @@ import Testing
     @Test func `a purchase during an outage is not lost`() async throws {
         try await OutageWorld.during { world in
             let hole = try ListeningPort()
-            try await world.newcomer("eve")
+            try await world.createCustomer("eve")
             let before = try await OutageDevice.launch(world, "eve", hole: hole)
             try await before.client.logIn(appUserId: .string("eve"))
-            before.lines[.judge]?.begin(.failing)
+            before.lines[.entitlementServer]?.begin(.failing)
             await #expect(throws: PurchaseError(.acknowledgementPending)) {
                 try await before.client.purchase(OutageOperation.filmPack)
             }
@@ -55,7 +55,7 @@ import Testing
 
     @Test func `a purchase that souk store promote began reaches the client, and is made once`() async throws {
         try await OutageWorld.during { world in
-            try await world.newcomer("kim")
+            try await world.createCustomer("kim")
             let device = try await OutageDevice.launch(world, "kim", hole: try ListeningPort())
             try await device.client.logIn(appUserId: .string("kim"))
             let promoted = try await SoukExecutable.run([
@@ -83,11 +83,11 @@ import Testing
     // MARK: - One run
 
     /// Runs the operations without an outage, then with it. A client without an earlier answer has no first run.
-    private func lived(
+    private func results(
         _ customer: String, _ outage: Outage, of source: OutageDevice.Source, in world: OutageWorld,
         _ hole: ListeningPort
     ) async throws -> [String] {
-        try await world.newcomer(customer)
+        try await world.createCustomer(customer)
         if outage != .never {
             let healthy = try await OutageDevice.launch(world, customer, hole: hole)
             try await healthy.client.logIn(appUserId: .string(customer))
@@ -101,9 +101,9 @@ import Testing
             await healthy.close()
         }
         let device = try await OutageDevice.launch(world, customer, outage, of: source, hole: hole)
-        let life = OutageRun(world: world, customer: customer, outage: outage, source: source, device: device)
+        let run = OutageRun(world: world, customer: customer, outage: outage, source: source, device: device)
         var cells: [String] = []
-        for operation in OutageOperation.all { cells.append(await operation.lived(in: life)) }
+        for operation in OutageOperation.all { cells.append(await operation.result(in: run)) }
         await device.close()
         return cells
     }

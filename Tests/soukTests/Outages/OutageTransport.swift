@@ -26,7 +26,7 @@ final class OutageTransport: HTTPTransport {
     private let changes = Broadcast<Outage?>(replaysLast: true)
     private let hole: ListeningPort
 
-    /// - Parameter hole: a port that never answers.
+    /// - Parameter hole: A port that never answers.
     init(_ inner: any HTTPTransport, _ outage: Outage?, hole: ListeningPort) {
         (self.inner, self.outage, self.hole) = (inner, Locked(outage), hole)
         changes.send(outage)

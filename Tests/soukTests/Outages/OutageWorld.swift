@@ -22,7 +22,7 @@ final class OutageWorld: Sendable {
 
     let folder: TemporaryFolder
     let simulator: SoukService
-    let judge: Server
+    let entitlementServer: Server
     let shop: Server
     let codes: SoukService
     let network = CurlTransport.platformDefault()
@@ -34,7 +34,7 @@ final class OutageWorld: Sendable {
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
         ])
         let root = simulator.greeting["rootCertificate"]?.stringValue ?? ""
-        judge = try await Self.server(
+        entitlementServer = try await Self.server(
             "judge", folder, network,
             [
                 "--root", root, "--clock", simulator.url, "--features",
@@ -81,7 +81,7 @@ final class OutageWorld: Sendable {
     }
 
     /// Creates a customer with an account at the store, and with a grant of the web shop.
-    func newcomer(_ name: String) async throws {
+    func createCustomer(_ name: String) async throws {
         try await ask(simulator.url + "/control/v1/accounts", StoreControlWire.Account(name: name))
         try await ask(
             "\(shop.process.url)/v1/customers/\(name)/grants",
@@ -107,7 +107,7 @@ final class OutageWorld: Sendable {
     static func during(_ body: (OutageWorld) async throws -> Void) async throws {
         let world = try await OutageWorld()
         try await body(world)
-        for process in [world.simulator, world.judge.process, world.shop.process, world.codes] {
+        for process in [world.simulator, world.entitlementServer.process, world.shop.process, world.codes] {
             _ = await process.stop()
         }
     }

@@ -71,7 +71,7 @@ struct DownloadRequest: Sendable {
         case body(DownloadState, count: Int?)
         /// The received bytes belong to another version.
         case otherVersion
-        /// The server does not support ranges, or returned another range than requested.
+        /// The server does not support ranges, returned another range than requested, or sent a part without a version.
         case noParts
         /// A temporary failure, and the pause that the server requires; `nil` if it requires none.
         case later(Duration?)
