@@ -222,10 +222,10 @@ import Testing
 
     @Test func `while all connections are being answered, a new one waits until one is free`() async throws {
         let gate = Signal()
-        let begun = Locked(0)
+        let answering = Locked(0)
         let handler = AnyHTTPHandler { request in
             guard request.url == "/slow" else { return echo.respond(to: request) }
-            begun.withLock { $0 += 1 }
+            answering.withLock { $0 += 1 }
             return .suspended {
                 await gate.wait()
                 return HTTPResponse(status: 200, body: .text("slow"))
@@ -239,7 +239,7 @@ import Testing
         } body: { address, _ in
             let clients = [try await RawClient(port: address.port), try await RawClient(port: address.port)]
             for client in clients { await client.send("GET /slow HTTP/1.1\r\nHost: x\r\n\r\n") }
-            try await until("both are being answered") { begun.withLock { $0 } == 2 }
+            try await until("both requests are being answered") { answering.withLock { $0 } == 2 }
             let third = try await RawClient(port: address.port)
             let isAnswered = Locked(false)
             let answer = Task {

@@ -106,8 +106,8 @@ import Testing
         let (split, _) = try await answer("GET") { HTTPResponse(status: 200, headers: ["X": "a\r\nInjected: 1"]) }
         #expect(split.status == 500)
         #expect(split.headers["Injected"] == nil)
-        let (odd, _) = try await answer("GET") { HTTPResponse(status: 99) }
-        #expect(odd.status == 500)
+        let (invalid, _) = try await answer("GET") { HTTPResponse(status: 99) }
+        #expect(invalid.status == 500)
     }
 
     @Test func `Connection close closes after the answer`() async throws {

@@ -47,14 +47,14 @@ import Testing
                 $0.tls = .init(certificateFile: files.certificate, privateKeyFile: files.key)
             } body: { address, _ in
                 for (version, name) in [("tls1_2", "TLSv1.2"), ("tls1_3", "TLSv1.3")] {
-                    let said = try await handshake(version, port: address.port)
-                    #expect(said.contains("New, \(name), Cipher is"), "\(said)")
+                    let output = try await handshake(version, port: address.port)
+                    #expect(output.contains("New, \(name), Cipher is"), "\(output)")
                 }
                 for version in ["tls1", "tls1_1"] {
-                    let said = try await handshake(version, port: address.port)
+                    let output = try await handshake(version, port: address.port)
                     // The server closed the connection: GnuTLS sends no alert here.
-                    #expect(said.contains("CONNECTED") && !said.contains("written 0 bytes"), "\(said)")
-                    #expect(said.contains("New, (NONE), Cipher is (NONE)"), "\(said)")
+                    #expect(output.contains("CONNECTED") && !output.contains("written 0 bytes"), "\(output)")
+                    #expect(output.contains("New, (NONE), Cipher is (NONE)"), "\(output)")
                 }
             }
         }

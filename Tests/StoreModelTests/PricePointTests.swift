@@ -62,9 +62,9 @@ import Testing
     }
 
     @Test func `the request for price points has the members of the contract`() throws {
-        let asked = GetPricePointsRequestPayload(customerId: .string("ada"), ident: ["a", "b"])
+        let request = GetPricePointsRequestPayload(customerId: .string("ada"), ident: ["a", "b"])
         #expect(
-            try JSONValue(parsing: WireJSON.encode(asked))
+            try JSONValue(parsing: WireJSON.encode(request))
                 == ["customerId": ["type": "merchant-str", "value": "ada"], "ident": ["a", "b"]])
     }
 

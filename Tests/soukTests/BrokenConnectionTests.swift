@@ -58,7 +58,7 @@ import Testing
                 let id = String(100 + number)
                 number += 1
                 let whole = request(try presented(try shop.purchase(id)), by: customer, key: key)
-                var begun: String?
+                var beginning: String?
                 do {
                     let socket = try RawSocket(to: server.url)
                     if isHard { socket.breakOff() }
@@ -66,7 +66,7 @@ import Testing
                     case .afterSending(let count): socket.send(whole.prefix(count))
                     case .afterReceiving(let count):
                         socket.send(whole)
-                        begun = String(decoding: await socket.receive(upTo: count), as: UTF8.self)
+                        beginning = String(decoding: await socket.receive(upTo: count), as: UTF8.self)
                     }
                 }
                 if case .afterSending(let count) = place, count < whole.count {
@@ -80,8 +80,8 @@ import Testing
                 #expect(first.status == "200" && first.body.contains("\"acknowledgedTransactionIDs\":[\"\(id)\"]"))
                 let second = try await answer(to: whole, at: server.url)
                 #expect(second.status == "200" && second.body == first.body, "\(place)")
-                if let begun, let end = begun.range(of: "\r\n\r\n") {
-                    #expect(first.body.hasPrefix(begun[end.upperBound...]), "\(place)")
+                if let beginning, let end = beginning.range(of: "\r\n\r\n") {
+                    #expect(first.body.hasPrefix(beginning[end.upperBound...]), "\(place)")
                 }
                 #expect(try await shop.purchases(of: customer, at: server) == [id], "\(place)")
             }

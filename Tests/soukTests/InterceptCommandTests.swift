@@ -13,10 +13,10 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct InterceptCommandTests {
     /// Echoes requests, and counts them.
     private final class Backend: HTTPHandler {
-        let asked = Locked<[HTTPRequest]>([])
+        let requests = Locked<[HTTPRequest]>([])
 
         func respond(to request: HTTPRequest) -> HTTPReply {
-            asked.withLock { $0.append(request) }
+            requests.withLock { $0.append(request) }
             return .ready(
                 HTTPResponse(
                     status: 200, headers: ["Content-Type": "application/json", "Set-Cookie": "session=planted-cookie"],
@@ -46,7 +46,7 @@ import Testing
             #expect(page.status == 200 && page.headers["Content-Type"] == "text/html; charset=utf-8")
             #expect(await service.stop() == 0)
         }
-        let request = try #require(backend.asked.withLock { $0.first })
+        let request = try #require(backend.requests.withLock { $0.first })
         #expect(request.headers["Authorization"] == "Bearer planted-bearer")
         let kept = try FileManager.default.contentsOfDirectory(atPath: folder.path).map { name in
             try Data(contentsOf: URL(fileURLWithPath: folder.file(name)))
@@ -88,7 +88,7 @@ import Testing
             #expect(answer.body.buffered == Array(#"{"price":8,"target":"/plans"}"#.utf8))
             #expect(await service.stop() == 0)
         }
-        #expect(backend.asked.withLock { $0.first?.headers["X-Souk"] } == "seen")
+        #expect(backend.requests.withLock { $0.first?.headers["X-Souk"] } == "seen")
     }
 
     @Test func `a request with an unknown host name does not reach the server behind the proxy`() async throws {
@@ -103,7 +103,7 @@ import Testing
             #expect(try await get(service.url + "/", ["Origin": "http://localhost:3000"]).status == 200)
             #expect(await service.stop() == 0)
         }
-        #expect(backend.asked.withLock { $0.count } == 3)
+        #expect(backend.requests.withLock { $0.count } == 3)
     }
 
     @Test func `uploads beyond the memory limit pass whole and are recorded as cut`() async throws {
@@ -123,11 +123,11 @@ import Testing
             #expect(recorded?["isCut"] == true && recorded?["passed"] == 300_000 && recorded?["bytes"] == 0)
             #expect(await service.stop() == 0)
         }
-        #expect(backend.asked.withLock { $0.first?.body.buffered } == body)
+        #expect(backend.requests.withLock { $0.first?.body.buffered } == body)
     }
 
     @Test func `intercept ends while an answer still streams`() async throws {
-        let begun = AnyHTTPHandler { _ in
+        let streaming = AnyHTTPHandler { _ in
             let isFirst = Locked(true)
             let stream = HTTPBodyStream {
                 let first = isFirst.withLock { first in
@@ -139,7 +139,7 @@ import Testing
             }
             return .ready(HTTPResponse(status: 200, body: .stream(stream)))
         }
-        try await withLoopbackServer(begun, stopGracePeriod: .zero) { upstream in
+        try await withLoopbackServer(streaming, stopGracePeriod: .zero) { upstream in
             let service = try await SoukService(["intercept", "--listen", "127.0.0.1:0", "--upstream", upstream])
             let answer = try await CurlTransport().send(HTTPRequest(method: .get, url: service.url + "/"))
             guard case .stream(let stream) = answer.body else {

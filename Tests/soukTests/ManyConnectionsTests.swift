@@ -84,8 +84,8 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.file("ledger.sqlite")))
         let fewer = try await run(files: 3000)
         #expect(fewer.status == 0 && fewer.errors.contains("at most 1976 connections instead of 10000"))
-        let asked = try await run(files: 3000, "--max-connections", "1976")
-        #expect(asked.status == 0 && asked.errors.isEmpty)
+        let highest = try await run(files: 3000, "--max-connections", "1976")
+        #expect(highest.status == 0 && highest.errors.isEmpty)
     }
 }
 

@@ -101,8 +101,8 @@ import Testing
         let outcome = try await lint([("a.json", text)], "--json")
         #expect(outcome.status == 1)
         #expect(places(outcome) == [place])
-        let said = outcome.json?["findings"]?[0]?["reason"]?.stringValue ?? ""
-        #expect(said.contains(reason), "\(said)")
+        let found = outcome.json?["findings"]?[0]?["reason"]?.stringValue ?? ""
+        #expect(found.contains(reason), "\(found)")
     }
 
     @Test func `beside an invalid policy file, a missing partner is a warning`() async throws {

@@ -98,7 +98,7 @@ import Testing
         // The response exceeds the system's buffers, so the server waits until it is read.
         #expect(await slow.receive(upTo: 1).count == 1)
         server.terminate()
-        try await until("the server has heard the first signal and takes no connections any more") {
+        try await until("the server accepts no connections after the first signal") {
             (try? RawSocket(to: port.url)) == nil
         }
         server.terminate()

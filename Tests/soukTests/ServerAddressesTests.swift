@@ -51,12 +51,12 @@ import Testing
         return EntitlementServiceClient(configuration: configuration, transport: loopbackTransport())
     }
 
-    @Test func `the address that answers is found, and asked first from then on`() async throws {
+    @Test func `the address that answers is found, and requested first from then on`() async throws {
         let (shop, hung) = (try SignedShop(), try await hungServer())
         let server = try await shop.serve()
-        let (signed, asked) = (try shop.purchase("100"), Locked(0))
+        let (signed, requestCount) = (try shop.purchase("100"), Locked(0))
         let failing = AnyHTTPHandler { _ in
-            asked.withLock { $0 += 1 }
+            requestCount.withLock { $0 += 1 }
             return .ready(HTTPResponse(status: 500))
         }
         try await withLoopbackServer(failing) { failing in
@@ -67,14 +67,14 @@ import Testing
                 purchaseDate: Date(timeIntervalSince1970: 1_800_000_000), signedTransaction: signed)
             let validation = try await client.validate([transaction], for: "ada")
             #expect(validation.acknowledged == ["100"])
-            let before = asked.withLock { $0 }
+            let before = requestCount.withLock { $0 }
             #expect(before > 0)
             for _ in 0..<5 {
                 let customer = try await client.customer("ada")
                 #expect(customer.purchases.map(\.transactionID) == ["100"])
             }
             #expect(try await client.customer("nobody").purchases.isEmpty)
-            #expect(asked.withLock { $0 } == before, "no other address is requested")
+            #expect(requestCount.withLock { $0 } == before, "no other address is requested")
         }
         #expect(try await shop.purchases(of: "ada", at: server) == ["100"])
         #expect(await server.stop() == 0)

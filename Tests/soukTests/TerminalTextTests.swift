@@ -180,10 +180,10 @@ import Testing
         ] {
             let outcome = try await SoukExecutable.run(words)
             #expect(outcome.status != 0, "\(words[0])")
-            let said = outcome.output + outcome.errors
-            let found = said.unicodeScalars.filter { $0 != "\n" && Self.dangerous.contains($0) }
+            let printed = outcome.output + outcome.errors
+            let found = printed.unicodeScalars.filter { $0 != "\n" && Self.dangerous.contains($0) }
             #expect(found.isEmpty, "\(words[0]): \(found.map { String($0.value, radix: 16) })")
-            #expect(!said.isEmpty, "\(words[0])")
+            #expect(!printed.isEmpty, "\(words[0])")
         }
     }
 

@@ -37,9 +37,9 @@ import Testing
     }
 
     @Test func `a password in a URL is sent and never printed`() async throws {
-        let asked = Locked<[String?]>([])
+        let authorizations = Locked<[String?]>([])
         let handler = AnyHTTPHandler { request in
-            asked.withLock { $0.append(request.headers["Authorization"]) }
+            authorizations.withLock { $0.append(request.headers["Authorization"]) }
             return .ready(HTTPResponse(status: 404))
         }
         let folder = try TemporaryFolder()
@@ -75,7 +75,7 @@ import Testing
             }
             #expect(try await SoukExecutable.run(["wait", secret(url)]).output == url + "\n")
         }
-        #expect(asked.withLock { $0.contains { $0?.hasPrefix("Basic ") == true } })
+        #expect(authorizations.withLock { $0.contains { $0?.hasPrefix("Basic ") == true } })
         withExtendedLifetime(port) {}
     }
 
@@ -130,8 +130,8 @@ import Testing
     @Test func `the error names the service that did not answer in time`() async throws {
         let folder = try TemporaryFolder()
         let port = try ReservedPort()
-        let nobody = try await SoukExecutable.run(["wait", port.url, "--timeout", "1s"])
-        #expect(nobody.status == 1 && nobody.errors == "souk: \(port.url) does not answer after 1s\n")
+        let unanswered = try await SoukExecutable.run(["wait", port.url, "--timeout", "1s"])
+        #expect(unanswered.status == 1 && unanswered.errors == "souk: \(port.url) does not answer after 1s\n")
         let silent = try await SoukExecutable.run(["wait", try folder.write("empty", ""), "--timeout", "1s"])
         let reason = "empty: no running service has written its first line to this file"
         #expect(silent.status == 1 && silent.errors.contains(reason), "\(silent.errors)")

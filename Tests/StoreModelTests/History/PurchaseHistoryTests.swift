@@ -60,9 +60,9 @@ import Testing
     @Test func `refunded and upgraded periods give nothing`() {
         let first = period("1", from: 0)
         let refunded = period("2", from: 30) { $0.refundDate = Self.day(31) }
-        let taken = PurchaseHistory([first, refunded]).subscription(to: ["monthly"], at: Self.day(40))
-        #expect(taken.state == .refunded)
-        #expect(taken.record?.transactionID == "2")
+        let afterRefund = PurchaseHistory([first, refunded]).subscription(to: ["monthly"], at: Self.day(40))
+        #expect(afterRefund.state == .refunded)
+        #expect(afterRefund.record?.transactionID == "2")
         #expect(PurchaseHistory([first, refunded]).subscription(to: ["monthly"], at: Self.day(29)).state == .active)
 
         let left = period("2", from: 30) { $0.isUpgraded = true }

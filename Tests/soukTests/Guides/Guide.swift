@@ -18,11 +18,11 @@ struct Guide: Sendable {
     let document: String
     var folder = Folder.checkout
     /// Commands for the preconditions in the text before the blocks.
-    var given = ""
+    var preparation = ""
     /// Replacements for folders of the system that a test must not write, and for names of missing hosts.
-    var exchanged: [(String, String)] = []
+    var replacements: [(String, String)] = []
     /// The reason why a block is not run, by its first line.
-    var notPasted: [String: String] = [:]
+    var skippedBlocks: [String: String] = [:]
 
     static func of(_ document: String) -> Guide { all.first { $0.document == document } ?? Guide(document: document) }
 
@@ -32,7 +32,7 @@ struct Guide: Sendable {
     static let all = [
         Guide(
             document: "Documentation/FactsIn.md",
-            given: """
+            preparation: """
                 openssl rand -hex 32 > shop.secret
                 printf '%s' '{"webPurchases": [{"name": "shop", "bundleId": "com.example.souk",
                     "environment": "sandbox", "secretFiles": ["shop.secret"]}]}' > settings.json
@@ -42,44 +42,44 @@ struct Guide: Sendable {
                 echo "{\\"customer\\": \\"ada\\", \\"receipt\\": \\"$(base64 -w0 receipt)\\"}" > purchases.jsonl
                 cp given/server-api-key.p8 AuthKey_ABC123.p8
                 """,
-            notPasted: [
+            skippedBlocks: [
                 #"souk sync --url "$SERVER" --key-file secret-key --bundle-id com.example.darkroom \"#: asksApple
             ]),
-        Guide(document: "Documentation/Figures.md", given: "running\nln -s given/ledger.sqlite souk.sqlite"),
+        Guide(document: "Documentation/Figures.md", preparation: "running\nln -s given/ledger.sqlite souk.sqlite"),
         Guide(
             document: "Documentation/Interception.md",
-            given: """
+            preparation: """
                 echo '{"log": {"version": "1.2", "creator": {"name": "a", "version": "1"}, "entries": []}}' > traffic.har
                 echo '{"florets": [{"floret": "noCache"}]}' > florets.json
                 """),
-        Guide(document: "Documentation/Notifications.md", given: backend),
-        Guide(document: "Documentation/ProductList.md", given: "cp Examples/darkroom.storekit shop.storekit"),
-        Guide(document: "Documentation/VerifyReceipt.md", given: "running"),
+        Guide(document: "Documentation/Notifications.md", preparation: backend),
+        Guide(document: "Documentation/ProductList.md", preparation: "cp Examples/darkroom.storekit shop.storekit"),
+        Guide(document: "Documentation/VerifyReceipt.md", preparation: "running"),
         Guide(
             document: "Documentation/Guides/ComingFromSwiftyStoreKitOrRevenueCat.md",
-            given: """
+            preparation: """
                 running
                 receipt=$(souk store --url "$STORE" device receipt "$DEVICE")
                 echo "{\\"customer\\": \\"ada\\", \\"receipt\\": \\"$receipt\\"}" > purchases.jsonl
                 """),
         Guide(document: "Documentation/Guides/FromZeroToTheFirstPurchase.md", folder: .besideCheckout),
         Guide(
-            document: "Documentation/Guides/PluginHub.md", notPasted: ["cd Examples/FourPlugins": buildsPackage]),
+            document: "Documentation/Guides/PluginHub.md", skippedBlocks: ["cd Examples/FourPlugins": buildsPackage]),
         Guide(
             document: "Documentation/Guides/RunItInProduction.md",
-            given: """
+            preparation: """
                 mkdir -p var/lib/souk var/backups
                 running
                 souk serve --database sqlite:var/lib/souk/ledger.sqlite --bundle-id com.example.darkroom > other.json &
                 souk wait other.json
                 souk-new() { souk "$@"; }
-                """, exchanged: [("/var/", "var/")],
-            notPasted: [
+                """, replacements: [("/var/", "var/")],
+            skippedBlocks: [
                 "swift build -c release --product souk": "installs the program for all users, as root",
                 #"souk sync --url "https://$HOST" --key-file secret-key --bundle-id com.example.darkroom \"#: asksApple,
             ]),
         Guide(
-            document: "Documentation/Guides/WritingAFloret.md", notPasted: ["cd Examples/Florets": buildsPackage]),
+            document: "Documentation/Guides/WritingAFloret.md", skippedBlocks: ["cd Examples/Florets": buildsPackage]),
     ]
 
     /// A backend that accepts notifications of the App Store.

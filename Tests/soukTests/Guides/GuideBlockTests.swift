@@ -11,26 +11,26 @@ import Testing
 
     /// Without outside judges, the guide with a backend of Apple's library is skipped, because the library is not
     /// installed.
-    static let pasted = documents.filter { document in
+    static let testedDocuments = documents.filter { document in
         ProcessInfo.processInfo.environment["SOUK_JUDGES"] != "skip"
             || document != "Documentation/Guides/TestYourAppStoreBackendInCI.md"
     }
 
-    @Test(arguments: pasted) func `the blocks of a document print what it shows`(_ document: String)
+    @Test(arguments: testedDocuments) func `the blocks of a document print what it shows`(_ document: String)
         async throws
     {
         let guide = Guide.of(document)
         let session = try GuideSession(guide)
         let outcome = try await session.run()
         #expect(outcome.status == 0, "\(document) at \(session.lastPlace): \(outcome)")
-        for block in session.shown where block.language == "console" {
+        for block in session.blocks where block.language == "console" {
             let expected = block.text.split(separator: "\n").filter { !$0.hasPrefix("$ ") }.map(String.init)
             let printed = session.printed(by: block).split(separator: "\n").map(String.init)
             #expect(Self.matches(printed[...], expected[...]), "\(block.place): \(printed)")
         }
     }
 
-    @Test func `the README and the guides have blocks to paste`() {
+    @Test func `the README and the guides have shell blocks`() {
         #expect(Self.documents.contains("README.md") && Self.documents.count > 15)
         #expect(Self.documents.count { $0.hasPrefix("Documentation/Guides/") } > 7)
     }
@@ -39,7 +39,7 @@ import Testing
         for guide in Guide.all {
             #expect(Self.documents.contains(guide.document), "\(guide.document) has no shell block any more")
             let shell = try GuideBlock.all(in: guide.document).filter(\.isShell)
-            for (start, reason) in guide.notPasted {
+            for (start, reason) in guide.skippedBlocks {
                 #expect(shell.count { $0.firstLine == start } == 1, "\(guide.document): no block begins \"\(start)\"")
                 #expect(reason.count > 20)
             }
@@ -48,7 +48,7 @@ import Testing
 
     /// An interactive zsh, the default on a Mac, treats a comment after a command as arguments. These tests only find
     /// commands in blocks with a language.
-    @Test func `no block has a comment, or a command that is not marked as one`() throws {
+    @Test func `no shell block has a comment, and no block without a language has a command`() throws {
         for document in try GuideBlock.documents() {
             for block in try GuideBlock.all(in: document) {
                 if block.isShell {

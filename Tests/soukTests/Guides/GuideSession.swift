@@ -8,13 +8,13 @@ final class GuideSession {
     private let folder: TemporaryFolder
     private var ports: [String: ReservedPort] = [:]
     /// The blocks that are run, or written to a file.
-    private(set) var shown: [GuideBlock] = []
+    private(set) var blocks: [GuideBlock] = []
 
     init(_ guide: Guide) throws {
         self.guide = guide
         folder = try TemporaryFolder()
-        shown = try GuideBlock.all(in: guide.document).filter { block in
-            (block.isShell && guide.notPasted[block.firstLine] == nil) || (!block.info.isEmpty && !block.isShell)
+        blocks = try GuideBlock.all(in: guide.document).filter { block in
+            (block.isShell && guide.skippedBlocks[block.firstLine] == nil) || (!block.info.isEmpty && !block.isShell)
         }
     }
 
@@ -25,8 +25,8 @@ final class GuideSession {
 
     func run() async throws -> ChildProgram.Outcome {
         let reader = try String(contentsOfFile: TestFiles.repository + "/Tests/Guides/reader.sh", encoding: .utf8)
-        var script = try local(reader + guide.folder.entering + guide.given + "\n")
-        for block in shown {
+        var script = try local(reader + guide.folder.entering + guide.preparation + "\n")
+        for block in blocks {
             script += "echo \(block.place) > \"$FOLDER/place\"\n"
             if !block.isShell {
                 script +=
@@ -49,7 +49,7 @@ final class GuideSession {
     /// `text` with the guide's replacements, and a reserved port for each port in it.
     private func local(_ text: String) throws -> String {
         var text = text
-        for (from, to) in guide.exchanged { text = text.replacingOccurrences(of: from, with: to) }
+        for (from, to) in guide.replacements { text = text.replacingOccurrences(of: from, with: to) }
         let pattern = try NSRegularExpression(pattern: #"(?<=127\.0\.0\.1:|--port |localhost:)[0-9]{4,5}"#)
         let places = pattern.matches(in: text, range: NSRange(text.startIndex..., in: text))
         for place in places.reversed() {

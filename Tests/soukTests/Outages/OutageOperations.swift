@@ -98,8 +98,8 @@ struct OutageOperation: Sendable {
             let isSilent = run.source == .appStore && run.outage.isTotal
             if isSilent { run.device.lines[.appStore]?.begin(nil) }
             var promotions = run.client.promotedPurchases.makeAsyncIterator()
-            guard let begun = await promotions.next() else { return "nothing" }
-            return (isSilent ? "later, " : "") + bought(try await begun.purchase())
+            guard let promotion = await promotions.next() else { return "nothing" }
+            return (isSilent ? "later, " : "") + bought(try await promotion.purchase())
         },
         OutageOperation("`setAttributes`") { run in
             try await run.client.setAttributes([.email: "ada@example.com"])

@@ -62,33 +62,35 @@ struct ReferencePage {
     /// Compares the rows of the tables whose first column has this title.
     ///
     /// - Parameters:
-    ///   - title: the title of the first column, whose cells are the names of the rows.
-    ///   - columns: the titles of the other columns.
-    ///   - expected: the program's values, by the names of the rows. `nil` is a cell that is written by hand.
+    ///   - title: The title of the first column, whose cells are the names of the rows.
+    ///   - columns: The titles of the other columns.
+    ///   - expected: The program's values, by the names of the rows. `nil` is a cell that is written by hand.
     mutating func compare(_ title: String, _ columns: [String], with expected: [(name: String, cells: [String?])]) {
         let known = Dictionary(expected.map { ($0.name, $0.cells) }) { first, _ in first }
-        var written: Set<String> = []
+        var found: Set<String> = []
         for row in rows(title).reversed() {
             let name = row.cells[0]
             guard let cells = known[name] else {
                 remove(row.line, "the \(title) \(name) has a row, and the program does not have it")
                 continue
             }
-            guard written.insert(name).inserted else {
+            guard found.insert(name).inserted else {
                 remove(row.line, "the \(title) \(name) has two rows")
                 continue
             }
             var fitting = [name]
             for (index, column) in columns.enumerated() {
-                let said = row.cells.indices.contains(index + 1) ? row.cells[index + 1] : ""
-                fitting.append(cells[index] ?? said)
-                if cells[index] == nil, said.isEmpty { report("\(title) \(name): the column \"\(column)\" is empty") }
-                guard let cell = cells[index], cell != said, !isWriting else { continue }
-                report("\(title) \(name): the column \"\(column)\" says \"\(said)\", and the program \"\(cell)\"")
+                let shown = row.cells.indices.contains(index + 1) ? row.cells[index + 1] : ""
+                fitting.append(cells[index] ?? shown)
+                if cells[index] == nil, shown.isEmpty {
+                    report("\(title) \(name): the column \"\(column)\" is empty")
+                }
+                guard let cell = cells[index], cell != shown, !isWriting else { continue }
+                report("\(title) \(name): the column \"\(column)\" says \"\(shown)\", and the program \"\(cell)\"")
             }
             if isWriting { lines[row.line] = Self.line(fitting) }
         }
-        for (name, cells) in expected where !written.contains(name) {
+        for (name, cells) in expected where !found.contains(name) {
             guard isWriting,
                 let last = rows(title).last?.line ?? lines.firstIndex(where: { $0.hasPrefix("| \(title) |") })
             else {
@@ -128,12 +130,12 @@ struct ReferencePage {
             return report("the section \"\(title)\" has no block of text")
         }
         if isWriting { return lines.replaceSubrange(block, with: expected) }
-        let said = Array(lines[block])
-        for line in expected where !said.contains(line) { report("\(title): the page lacks the line \"\(line)\"") }
-        for line in said where !expected.contains(line) {
+        let shown = Array(lines[block])
+        for line in expected where !shown.contains(line) { report("\(title): the page lacks the line \"\(line)\"") }
+        for line in shown where !expected.contains(line) {
             report("\(title): the program does not print the line \"\(line)\"")
         }
-        if said != expected, Set(said) == Set(expected) { report("\(title): the lines are in another order") }
+        if shown != expected, Set(shown) == Set(expected) { report("\(title): the lines are in another order") }
     }
 
     private var headingLines: [Int] {
