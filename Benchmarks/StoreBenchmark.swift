@@ -36,7 +36,7 @@ enum StoreBenchmark {
         return configuration
     }
 
-    private static func inFolder<Value>(_ body: (String) async throws -> Value) async throws -> Value {
+    private static func withTemporaryFolder<Value>(_ body: (String) async throws -> Value) async throws -> Value {
         let folder = FileManager.default.temporaryDirectory.path + "/souk-bench-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -53,7 +53,7 @@ enum StoreBenchmark {
     }
 
     private static func purchases(over connections: Int) async throws -> BenchmarkResult {
-        try await inFolder { folder in
+        try await withTemporaryFolder { folder in
             let store = try await SimulatedAppStore.open(try configuration(folder + "/store"))
             let listener = HTTPListener(handler: store.handler)
             let port = try listener.start().port
@@ -70,7 +70,7 @@ enum StoreBenchmark {
                     (0..<each).map { payment("\(round)-\($0)", from: device) }
                 }
                 let elapsed = try await LoadClient.runConcurrently(port: port, requests)
-                let sync = try syncs(each * connections / 4, in: folder)
+                let sync = try measureSyncs(each * connections / 4, in: folder)
                 if round > 0 { times.append((elapsed / Double(each * connections), sync)) }
             }
             await listener.stop()
@@ -95,7 +95,7 @@ enum StoreBenchmark {
     }
 
     /// Returns the nanoseconds to append 4 KiB to a file and sync it.
-    private static func syncs(_ count: Int, in folder: String) throws -> Double {
+    private static func measureSyncs(_ count: Int, in folder: String) throws -> Double {
         let descriptor = open(folder + "/reference", O_WRONLY | O_CREAT | O_APPEND, 0o600)
         guard descriptor >= 0 else { throw BenchmarkFailure("no file in \(folder)") }
         defer { close(descriptor) }
@@ -118,20 +118,21 @@ enum StoreBenchmark {
     /// A year passes. Then all transactions are computed, and one in a thousand is signed. Also measures the time to
     /// open the store.
     static func renewals() async throws -> [BenchmarkResult] {
-        let empty = try await opening(nil)
+        let empty = try await measureOpening(nil)
         var results = [
-            opened("opening a store", "without accounts", empty, reference: empty, "≤ 0.5 s")
+            openingResult("opening a store", "without accounts", empty, reference: empty, "≤ 0.5 s")
         ]
         for size in sizes {
-            let (renewal, open) = try await year(of: size)
+            let (renewal, open) = try await measureYear(of: size)
             results.append(renewal)
             results.append(
-                opened("opening a store", "with \(size) subscriptions", open, reference: empty, "≤ 2 × the reference"))
+                openingResult(
+                    "opening a store", "with \(size) subscriptions", open, reference: empty, "≤ 2 × the reference"))
         }
         return results
     }
 
-    private static func opened(
+    private static func openingResult(
         _ what: String, _ which: String, _ time: Double, reference empty: Double, _ budget: String
     )
         -> BenchmarkResult
@@ -141,8 +142,8 @@ enum StoreBenchmark {
             referenceNanoseconds: empty, budget: budget)
     }
 
-    private static func opening(_ folder: String?) async throws -> Double {
-        guard let folder else { return try await inFolder { try await opening($0) } }
+    private static func measureOpening(_ folder: String?) async throws -> Double {
+        guard let folder else { return try await withTemporaryFolder { try await measureOpening($0) } }
         var times: [Double] = []
         for _ in 0...4 {
             let clock = ContinuousClock()
@@ -154,12 +155,12 @@ enum StoreBenchmark {
         return median(Array(times.dropFirst()))
     }
 
-    private static func year(of size: Int) async throws -> (renewals: BenchmarkResult, opening: Double) {
-        try await inFolder { folder in
+    private static func measureYear(of size: Int) async throws -> (renewals: BenchmarkResult, opening: Double) {
+        try await withTemporaryFolder { folder in
             var store = try await SimulatedAppStore.open(try configuration(folder))
             try await store.populate(size, subscribingTo: "monthly")
             await store.close()
-            let open = try await opening(folder)
+            let open = try await measureOpening(folder)
             store = try await SimulatedAppStore.open(try configuration(folder))
             let clock = ContinuousClock()
             let before = Memory.resident

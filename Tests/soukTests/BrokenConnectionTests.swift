@@ -61,7 +61,7 @@ import Testing
                 var beginning: String?
                 do {
                     let socket = try RawSocket(to: server.url)
-                    if isHard { socket.breakOff() }
+                    if isHard { socket.resetOnClose() }
                     switch place {
                     case .afterSending(let count): socket.send(whole.prefix(count))
                     case .afterReceiving(let count):

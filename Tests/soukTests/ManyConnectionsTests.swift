@@ -53,18 +53,18 @@ import Testing
         let server = try await SoukService(arguments("--max-connections", String(Self.size)), openFiles: 256)
         #expect(try await status(server) == 200)
         let before = try sockets(of: server)
-        let crowd = try IdleClients(at: server.url)
-        try await crowd.join(Self.size / 2)
-        try await crowd.join(Self.size / 2, saying: "GET /healthz HTTP/1.1")
+        let clients = try IdleClients(at: server.url)
+        try await clients.open(Self.size / 2)
+        try await clients.open(Self.size / 2, sending: "GET /healthz HTTP/1.1")
         #expect(try await status(server) == 200)
         for _ in 0..<5 {
-            try await crowd.join(100, saying: "G")
+            try await clients.open(100, sending: "G")
             #expect(try await status(server) == 200)
             // A few more are being closed; some may have timed out.
             #expect((before + 1000...before + Self.size + 300).contains(try sockets(of: server)))
         }
-        await crowd.leave()
-        try await until("the server has closed what they left") { try sockets(of: server) <= before }
+        await clients.close()
+        try await until("the server has closed the connections of the clients") { try sockets(of: server) <= before }
         #expect(try await status(server) == 200)
         #expect(await server.stop() == 0)
     }
@@ -99,12 +99,12 @@ private final class IdleClients {
                 exec {socket}<>"/dev/tcp/127.0.0.1/$1" || exit 1
                 if [ -n "$text" ]; then printf %s "$text" >&"$socket"; fi
             done
-            echo joined
+            echo opened
         done
         """
 
     private let child: ChildProgram
-    private var joins = 0
+    private var openings = 0
 
     init(at url: String) throws {
         let port = url.split(separator: ":").last.map(String.init) ?? ""
@@ -113,13 +113,13 @@ private final class IdleClients {
     }
 
     /// Opens `count` more connections, and sends `text` on each.
-    func join(_ count: Int, saying text: String = "") async throws {
-        joins += 1
+    func open(_ count: Int, sending text: String = "") async throws {
+        openings += 1
         await child.write("\(count) \(text)\n")
-        try #require(await child.output.contains(String(repeating: "joined\n", count: joins)))
+        try #require(await child.output.contains(String(repeating: "opened\n", count: openings)))
     }
 
-    func leave() async {
+    func close() async {
         child.closeInput()
         #expect(await child.end() == 0)
     }

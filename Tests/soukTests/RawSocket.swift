@@ -16,9 +16,9 @@ final class RawSocket: Sendable {
 
     /// Connects to the port of a URL.
     ///
-    /// - Parameter holdsLittle: whether the receive buffer is small, so that a server cannot finish a long response
+    /// - Parameter hasSmallReceiveBuffer: Whether the receive buffer is small, so that a server cannot finish a long response
     ///   that is not read.
-    init(to url: String, holdsLittle: Bool = false) throws {
+    init(to url: String, hasSmallReceiveBuffer: Bool = false) throws {
         guard let port = url.split(separator: ":").last.flatMap({ UInt16($0) }) else { throw Failure(reason: url) }
         #if canImport(Darwin)
             descriptor = socket(AF_INET, SOCK_STREAM, 0)
@@ -27,7 +27,7 @@ final class RawSocket: Sendable {
         #endif
         guard descriptor >= 0 else { throw Failure(reason: String(cString: strerror(errno))) }
         _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        if holdsLittle {
+        if hasSmallReceiveBuffer {
             // The sender's buffer grows with the segments that this side accepts.
             var (size, segment): (Int32, Int32) = (4096, 1400)
             setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &size, socklen_t(MemoryLayout<Int32>.size))
@@ -86,7 +86,7 @@ final class RawSocket: Sendable {
     }
 
     /// Makes the socket send a reset when this object is deallocated, as a broken connection does.
-    func breakOff() {
+    func resetOnClose() {
         var hard = linger(l_onoff: 1, l_linger: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &hard, socklen_t(MemoryLayout<linger>.size))
     }

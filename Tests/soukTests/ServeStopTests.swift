@@ -91,7 +91,7 @@ import Testing
         func ask(_ socket: RawSocket) {
             socket.send(Array("GET /openapi.yaml HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n".utf8))
         }
-        let (fast, slow) = (try RawSocket(to: server.url), try RawSocket(to: server.url, holdsLittle: true))
+        let (fast, slow) = (try RawSocket(to: server.url), try RawSocket(to: server.url, hasSmallReceiveBuffer: true))
         ask(fast)
         let whole = await fast.receive().count
         ask(slow)

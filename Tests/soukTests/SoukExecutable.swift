@@ -27,9 +27,9 @@ final class SoukService: Sendable {
     let greeting: JSONValue
     private let child: ChildProgram
 
-    /// Starts the program and reads its first line. Throws when it ends before.
+    /// Starts the program and reads its first line. Throws if the program ends before it prints one.
     ///
-    /// - Parameter openFiles: its soft limit of open files.
+    /// - Parameter openFiles: The soft limit of open files of the program.
     convenience init(
         _ arguments: [String], environment: [String: String] = [:], openFiles: Int? = nil, in folder: String? = nil
     ) async throws {
@@ -60,18 +60,19 @@ final class SoukService: Sendable {
 
     var processID: Int32 { child.processID }
 
-    /// Requests it to end (SIGTERM).
+    /// Requests the program to end (SIGTERM).
     func terminate() { child.terminate() }
 
     func signal(_ number: Int32) { child.signal(number) }
 
-    /// Requests it to end and returns its exit status.
+    /// Requests the program to end, and returns its exit status.
     func stop() async -> Int32 {
         child.terminate()
         return await child.end()
     }
 
-    /// Waits for its end and returns its exit status; 128 plus the signal's number after a signal.
+    /// Waits for the end of the program, and returns its exit status. After a signal, that is 128 plus the signal's
+    /// number.
     func waitForEnd() async -> Int32 { await child.end() }
 }
 
@@ -108,7 +109,8 @@ enum TestFiles {
     static let darkroom = repository + "/Examples/darkroom.storekit"
     static let conformance = ProcessInfo.processInfo.environment["SOUK_CONFORMANCE"]
 
-    /// The StoreKit catalogues of the conformance data; empty only without it.
+    /// The StoreKit catalogues of the conformance data. Empty without this data. If the data has no catalogue, the path
+    /// of a missing file, so that the tests fail.
     static var catalogues: [String] {
         guard let conformance else { return [] }
         let folder = conformance + "/storekit"

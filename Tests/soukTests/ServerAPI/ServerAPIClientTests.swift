@@ -84,7 +84,7 @@ import Testing
         }
     }
 
-    private func with(_ body: (World) async throws -> Void) async throws {
+    private func withWorld(_ body: (World) async throws -> Void) async throws {
         let world = try await World()
         do {
             try await body(world)
@@ -98,7 +98,7 @@ import Testing
     // MARK: - Purchases
 
     @Test func `a transaction and the app transaction are found by the transaction's id`() async throws {
-        try await with { world in
+        try await withWorld { world in
             let bought = try await world.buy(Self.monthly)
             let signed = try #require(
                 try await world.client.transactionInfo(bought.transactionID).signedTransactionInfo)
@@ -114,7 +114,7 @@ import Testing
     }
 
     @Test func `a long history comes in pages, filtered and sorted as requested`() async throws {
-        try await with { world in
+        try await withWorld { world in
             let subscription = try await world.buy(Self.monthly)
             for _ in 0..<24 {
                 try await world.store.advance(.init(seconds: 1))
@@ -144,7 +144,7 @@ import Testing
     }
 
     @Test func `subscriptions are returned with their statuses, and filtered by the requested statuses`() async throws {
-        try await with { world in
+        try await withWorld { world in
             let bought = try await world.buy(Self.monthly)
             let answer = try await world.client.subscriptionStatuses(of: bought.transactionID)
             let item = try #require(answer.data?.first?.lastTransactions?.first)
@@ -157,7 +157,7 @@ import Testing
     }
 
     @Test func `an order is found by the number on its receipt`() async throws {
-        try await with { world in
+        try await withWorld { world in
             let bought = try await world.buy(Self.prints)
             let answer = try await world.client.lookUpOrder(try #require(bought.orderID))
             #expect(answer.status == .valid)
@@ -168,7 +168,7 @@ import Testing
     }
 
     @Test func `refunds are read once when the revision is kept`() async throws {
-        try await with { world in
+        try await withWorld { world in
             let first = try await world.buy(Self.prints)
             try await world.store.refund(first.transactionID)
             var taken: [String?] = []
@@ -193,7 +193,7 @@ import Testing
     @Test func `a renewal date is extended twice a year at most, and one request extends it for all subscribers`()
         async throws
     {
-        try await with { world in
+        try await withWorld { world in
             let bought = try await world.buy(Self.yearly)
             let end = try #require(bought.expiresDate)
             let request = UUID()
@@ -233,7 +233,7 @@ import Testing
     }
 
     @Test func `consumption information is accepted in both versions`() async throws {
-        try await with { world in
+        try await withWorld { world in
             let bought = try await world.buy(Self.prints)
             try await world.store.requestRefund(of: bought.transactionID)
             try await world.client.sendConsumptionInformation(
@@ -267,7 +267,7 @@ import Testing
     }
 
     @Test func `a purchase is finished and gets an app account token`() async throws {
-        try await with { world in
+        try await withWorld { world in
             let bought = try await world.buy(Self.prints)
             #expect(try await world.store.unfinishedTransactions(of: "ada").count == 1)
             try await world.client.finish(bought.transactionID)
@@ -281,7 +281,7 @@ import Testing
     // MARK: - Notifications
 
     @Test func `a test notification is sent, and is in the history with the earlier ones`() async throws {
-        try await with { world in
+        try await withWorld { world in
             #expect(await world.code { try await $0.requestTestNotification() } == .serverNotificationUrlNotFound)
             try await world.store.set(.notificationsURL, to: "http://receiver.test/")
             try await world.buy(Self.monthly)
@@ -310,7 +310,7 @@ import Testing
     // MARK: - Refusals
 
     @Test func `a client with another key, another key id or a clock that is slow is refused`() async throws {
-        try await with { world in
+        try await withWorld { world in
             for client in [
                 World.client(of: world.store, try SigningKey.generate(), world.clock),
                 World.client(of: world.store, try World.key(of: world.store), world.clock, keyID: "ANOTHER111"),
@@ -324,7 +324,7 @@ import Testing
     }
 
     @Test func `a request is repeated until the injected failures end`() async throws {
-        try await with { world in
+        try await withWorld { world in
             let bought = try await world.buy(Self.prints)
             try await world.store.set(.serverAPIError, to: "5000001")
             let client = world.client
@@ -339,7 +339,7 @@ import Testing
     }
 
     @Test func `the error of an exceeded rate limit says when to retry`() async throws {
-        try await with { world in
+        try await withWorld { world in
             try await world.store.set(.serverAPIRateLimit, to: "sandbox")
             // The sandbox allows a tenth of 10 requests per second, which is 3600 per hour.
             for _ in 0..<3600 { _ = try await world.client.lookUpOrder("NOTHING7") }
