@@ -4,8 +4,8 @@ import SQLStorage
 /// The connections for reading. One thread uses each at a time. If none is idle, a read opens a new one. A limited number
 /// is kept open.
 ///
-/// A read never waits for a connection. Otherwise a read inside another one could wait for the connection of the outer
-/// one for ever.
+/// A read never waits for a connection. Otherwise a read inside another read could wait forever, because the outer read
+/// has the connection.
 final class PostgresReaders: Sendable {
     private struct State {
         var idle: [PostgresConnection] = []

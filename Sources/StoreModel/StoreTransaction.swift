@@ -20,7 +20,7 @@ public struct StoreTransaction: Hashable, Sendable, Codable {
     public var revocationDate: Date?
     /// The number of units that were bought.
     public var quantity: Int
-    /// The app account token that the app attached to the payment.
+    /// The app account token of the purchase, from the payment or set later by the app's server.
     public var appAccountToken: UUID?
     /// The date of the original transaction.
     public var originalPurchaseDate: Date?
@@ -52,7 +52,7 @@ public struct StoreTransaction: Hashable, Sendable, Codable {
     ///   - expiresDate: The end of the subscription period, exclusive, or `nil` for a product that does not expire.
     ///   - revocationDate: The date on which the store revoked the purchase, or `nil`.
     ///   - quantity: The number of units that were bought.
-    ///   - appAccountToken: The app account token that the app attached to the payment.
+    ///   - appAccountToken: The app account token of the purchase, from the payment or set later by the app's server.
     ///   - originalPurchaseDate: The date of the original transaction.
     ///   - reason: Whether the customer made the purchase or the subscription renewed, or `nil` if the store does not
     ///     say.

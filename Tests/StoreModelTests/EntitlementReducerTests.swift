@@ -202,7 +202,7 @@ import Testing
         #expect(answer(ending, at: 90).features.first?.isActive == false)
     }
 
-    @Test func `a purchase that the family shares has its reason`() {
+    @Test func `the reason of a purchase that the family shares is this sharing`() {
         let state = CustomerState([purchase("1", isFamilyShared: true)])
         #expect(answer(state, at: 1).features.first?.because == "shared by the family")
     }

@@ -95,7 +95,7 @@ import Testing
     func `a customer id is stored in lower case only if it is a UUID with hyphens`(text: String, kept: String) throws {
         #expect(CustomerID(rawValue: text)?.rawValue == kept)
         #expect(try JSONValue.string(text).decode(CustomerID.self).rawValue == kept)
-        #expect(ProductID(rawValue: text)?.rawValue == text, "other names have a case")
+        #expect(ProductID(rawValue: text)?.rawValue == text, "a product id keeps its case")
     }
 
     @Test func `the id of a payment is its UUID in lower case`() throws {

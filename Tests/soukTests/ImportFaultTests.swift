@@ -30,7 +30,7 @@ import Testing
         }
 
         let child = try ChildProgram(SoukExecutable.path(), words(slow))
-        try await until("the import has written down where it is") {
+        try await until("the import has written its state file") {
             FileManager.default.fileExists(atPath: file + ".import-state") || !child.isRunning
         }
         child.signal(SIGKILL)

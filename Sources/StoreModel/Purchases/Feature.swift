@@ -40,7 +40,7 @@ public struct Features: Equatable, Sendable {
 
     /// Creates a collection of features. Duplicates are removed.
     ///
-    /// - Parameter features: The features, without duplicates, in the order in which they were added.
+    /// - Parameter features: The features, in the order in which they were added.
     public init(features: [Feature] = []) {
         var seen: Set<Feature> = []
         self.features = features.filter { seen.insert($0).inserted }

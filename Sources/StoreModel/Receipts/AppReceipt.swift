@@ -92,7 +92,7 @@ extension AppReceipt {
         public var expiresDate: Date?
         /// The id of a subscription period, the same on all devices (1711).
         public var webOrderLineItemID: String?
-        /// The date on which the store revoked the purchase (1712).
+        /// The date on which the store revoked the purchase, or on which the customer upgraded from it (1712).
         public var cancellationDate: Date?
         /// Whether the period is a free trial (1713).
         public var isTrialPeriod: Bool?

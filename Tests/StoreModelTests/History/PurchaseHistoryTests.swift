@@ -84,7 +84,7 @@ import Testing
             productID: "season", purchaseDate: Self.day(80), originalPurchaseDate: Self.day(0))
         let after = PurchaseHistory([restored])
             .nonRenewingSubscription(to: ["season"], lasting: .days(90), at: Self.day(100))
-        #expect(after.state == .expired, "restoring does not begin it anew")
+        #expect(after.state == .expired, "a restore does not begin a new period")
     }
 
     @Test func `of several records of one transaction the newest counts, in any order`() {
