@@ -118,7 +118,9 @@ struct AppStoreModelConformanceTests {
     }
 
     /// Finds the type of a document by its members, because the names of files can change.
-    @Test func `every published document fits a payload, and each one that it fits returns it unchanged`() throws {
+    @Test func `every published document fits a payload, and each fitting payload returns the document unchanged`()
+        throws
+    {
         let folder = try #require(ConformanceModels.folder).appendingPathComponent("models")
         let files = try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0.hasSuffix(".json") }
         try #require(!files.isEmpty)

@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: ["253402300800000", "-62167219200001", "1e400", "true", "\"1\"", "{}"])
-    func `any other date is refused`(text: String) {
+    func `a value that is not such a number is refused`(text: String) {
         #expect(
             throws: AppStorePayloadError(
                 pointer: "/signedDate", expected: "a number of milliseconds since 1970, in the years 0 to 9999")

@@ -232,7 +232,9 @@ enum Payloads {
     ]
 
     @Test(arguments: refused)
-    func `an invalid value is Apple's error for its item`(query: String, code: AppStoreServerAPI.ErrorCode) {
+    func `an invalid value of a query item gives Apple's error for this item`(
+        query: String, code: AppStoreServerAPI.ErrorCode
+    ) {
         let items = query.split(separator: "&").map { item in
             let halves = item.split(separator: "=", omittingEmptySubsequences: false)
             return (String(halves[0]), String(halves[1]))

@@ -49,7 +49,7 @@ import Testing
         #expect(throws: Replay.UnreadableLine.self) { try Replay.read(file) }
     }
 
-    @Test func `every fuzzer is replayed, and every committed file belongs to one`() throws {
+    @Test func `every fuzzer is replayed, and every committed file belongs to a fuzzer`() throws {
         let sources = try FileManager.default.contentsOfDirectory(atPath: Fuzzing.folder.path)
         #expect(sources.count { $0.hasSuffix("Fuzzer.swift") } == Replay.all.count)
         let files = try FileManager.default.contentsOfDirectory(atPath: Replay.corpus.path)

@@ -50,7 +50,7 @@ import Testing
         "Sun, 06 Nov 1994 +8:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
         "Sun, 06 Nov 1994 08:49:37 GMT x", "Sun, ٠٦ Nov 1994 08:49:37 GMT",
     ])
-    func `any other text is not a date`(text: String) {
+    func `a string in another form is not a date`(text: String) {
         #expect(HTTPDate.seconds(text) == nil)
     }
 }

@@ -56,7 +56,7 @@ import Testing
         #expect(await answer(router, .put, "/a") == "405 GET, HEAD")
     }
 
-    @Test func `methods are case-sensitive, and Allow has those of every route that fits`() async {
+    @Test func `methods are case-sensitive, and Allow has the methods of every matching route`() async {
         let router = router([(.get, "/a/b"), (.put, "/a/{x}"), (.delete, "/{y}/b"), (.put, "/{y}/b")])
         #expect(await answer(router, "get", "/a/b") == "405 DELETE, GET, HEAD, PUT")
         #expect(await answer(router, .put, "/a/b") == "PUT /a/{x} x=b")

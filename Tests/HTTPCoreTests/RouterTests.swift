@@ -58,7 +58,7 @@ import Testing
         #expect(try JSONValue(parsing: answer.body)["code"] == "not_found")
     }
 
-    @Test func `an unknown method is 405 and lists the known ones`() async throws {
+    @Test func `an unknown method is 405, and the response lists the known methods`() async throws {
         let answer = await answer(.put, "/v1/customers/me")
         #expect(answer.status == 405)
         #expect(answer.allow == "GET, HEAD, POST")

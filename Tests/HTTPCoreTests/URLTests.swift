@@ -38,7 +38,7 @@ import Testing
     }
 
     @Test(arguments: ["%", "a%", "%4", "%4g", "%g4", "%%41", "%-1", "%+1", "% 1", "%C3", "%C3%28", "%ED%A0%80", "%é"])
-    func `an incomplete escape and one for bytes that are not UTF-8 are refused`(text: String) {
+    func `an incomplete escape and an escape of bytes that are not UTF-8 are refused`(text: String) {
         #expect(PercentEncoding.decode(text) == nil)
     }
 

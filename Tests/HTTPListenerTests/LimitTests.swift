@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a long announced body is refused before it is sent`() async throws {
+    @Test func `a body with an announced length over the limit is refused before it is sent`() async throws {
         try await withListener(echo) {
             $0.maximumBodyBytes = 1000
         } body: { address, _ in
@@ -189,7 +189,7 @@ import Testing
         }
     }
 
-    @Test func `an idle connection is closed, one that is being answered is not`() async throws {
+    @Test func `an idle connection is closed, and a connection that is being answered is not`() async throws {
         let (hasBegun, gate, time) = (Signal(), Signal(), ManualMonotonicClock())
         let handler = AnyHTTPHandler { request in
             guard request.url == "/slow" else { return echo.respond(to: request) }
@@ -220,7 +220,7 @@ import Testing
         }
     }
 
-    @Test func `while all connections are being answered, a new one waits until one is free`() async throws {
+    @Test func `while all connections are being answered, a new connection waits until one ends`() async throws {
         let gate = Signal()
         let answering = Locked(0)
         let handler = AnyHTTPHandler { request in
@@ -356,7 +356,7 @@ import Testing
         }
     }
 
-    @Test func `silent clients do not keep out active ones`() async throws {
+    @Test func `silent clients do not keep out active clients`() async throws {
         try await withListener(echo) {
             $0.maximumConnections = 32
             $0.minimumWaitBeforeEviction = .zero
@@ -376,7 +376,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [1, 3]) func `every connection gets its turn, however few may be open at once`(limit: Int)
+    @Test(arguments: [1, 3]) func `every connection is served, even if few may be open at once`(limit: Int)
         async throws
     {
         try await withListener(echo) {

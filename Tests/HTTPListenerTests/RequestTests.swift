@@ -6,7 +6,7 @@ import Primitives
 import Testing
 
 @Suite struct RequestTests {
-    @Test func `a request is answered with its length and the date and without a server name`() async throws {
+    @Test func `a response has its length and the date, and no server name`() async throws {
         try await withListener(echo) { address, _ in
             let client = try await RawClient(port: address.port)
             await client.send("GET / HTTP/1.1\r\nHost: x\r\n\r\n")

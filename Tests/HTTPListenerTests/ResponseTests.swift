@@ -64,7 +64,8 @@ import Testing
     }
 
     @Test(arguments: ["GET", "HEAD"])
-    func `a 304 without a stated length is sent without one, and ends its connection`(method: String) async throws {
+    func `a 304 without a stated length is sent without a length, and ends its connection`(method: String) async throws
+    {
         let handler = AnyHTTPHandler { _ in .ready(HTTPResponse(status: 304, headers: ["ETag": "\"a\""])) }
         try await withListener(handler) { address, _ in
             let client = try await RawClient(port: address.port)

@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `a client that leaves a stream cancels it`() async throws {
+    @Test func `a client that leaves cancels the stream that it reads`() async throws {
         let cancelled = Signal()
         let handler = AnyHTTPHandler { _ in
             let sent = Locked(false)

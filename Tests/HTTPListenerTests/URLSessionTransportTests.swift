@@ -35,7 +35,7 @@ import Testing
         }
     }
 
-    @Test func `a request and its answer pass`() async throws {
+    @Test func `a request reaches the server, and its response is returned`() async throws {
         try await withListener(handler) { address, _ in
             let transport = URLSessionTransport()
             let body = (0..<10_000).map { UInt8(truncatingIfNeeded: $0) }

@@ -62,7 +62,7 @@ import Testing
         #expect(account([purchase("1", "tools"), purchase("2")], spent: ["1": 10]).balance == 10)
     }
 
-    @Test func `a restored purchase gives its credit once, and each consumable its own`() {
+    @Test func `a restored purchase gives its credit once, and each consumable transaction gives credit`() {
         let restored = account([
             purchase("1", kind: .nonConsumable), purchase("2", of: "1", kind: .nonConsumable),
         ])

@@ -60,7 +60,7 @@ import Testing
     }
 
     /// Anyone can compute the UUID of a name and use it as a customer id.
-    @Test func `a name has priority over the UUID that is its token`() {
+    @Test func `a customer whose id is a name has priority over a customer whose id is the token`() {
         let token = anna.appAccountToken
         let uuidCustomer = CustomerID(unchecked: token.uuidString.lowercased())
         #expect(
@@ -92,7 +92,7 @@ import Testing
         #expect(Attribution.bound(token: nil, claims: [given], tokenOwner: nil) == nil)
     }
 
-    @Test func `a claim counts for the customer its presenter was merged into`() {
+    @Test func `a claim counts for the customer into which its customer was merged`() {
         let merged = Attribution.Claim(by: ben, as: anna)
         #expect(holders([merged], token: anna.appAccountToken) == [ben])
     }

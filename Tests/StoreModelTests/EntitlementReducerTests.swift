@@ -167,7 +167,7 @@ import Testing
         #expect(answer(reported, at: 2).features.first?.because == "active subscription, renews as pro.monthly")
     }
 
-    @Test func `a trial is marked as one`() {
+    @Test func `a subscription in a free trial is marked`() {
         let state = CustomerState(
             [period("1", from: 0, to: 7, isTrial: true)], renewals: [renewal(renews: true, signed: 0)])
         let during = answer(state, at: 1, map: map)
@@ -194,7 +194,7 @@ import Testing
         #expect(mapped.features.map(\.name) == ["wealth"])
     }
 
-    @Test func `a non-renewing subscription ends only if the store has an end for it`() {
+    @Test func `a non-renewing subscription ends only if the store states an end`() {
         let open = CustomerState([purchase("1", "season", kind: .nonRenewingSubscription)])
         #expect(answer(open, at: 4000).features.first?.isActive == true)
         let ending = CustomerState([purchase("1", "season", kind: .nonRenewingSubscription, until: 90)])

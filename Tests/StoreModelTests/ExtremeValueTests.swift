@@ -8,7 +8,7 @@ import Testing
     private let start = Date(timeIntervalSince1970: 1_767_225_600)
 
     @Test(arguments: SubscriptionPeriod.Unit.allCases)
-    func `a period never ends before it starts, and a longer one never ends earlier`(
+    func `a period never ends before it starts, and a longer period never ends earlier`(
         unit: SubscriptionPeriod.Unit
     ) {
         let ends = [1, 2, 59, 1000, 10_000, 1 << 31, 1 << 40, .max].map {
@@ -57,12 +57,12 @@ import Testing
         "99999999999999999999s",
         "٥m", "5m5s", "1e3s", "0x5s",
     ])
-    func `any other text is not a duration`(text: String) {
+    func `a string in another form is not a duration`(text: String) {
         #expect(SubscriptionPeriod(duration: text) == nil)
     }
 
     @Test(arguments: ["P+1M", "P 1M", "P1 M", "P٣D", "p1m", "P1MT", "PT", "PT1M1S", "P10001D", "P1M ", "P01", "P½D"])
-    func `any other text is not a period`(text: String) {
+    func `a string in another form is not a period`(text: String) {
         #expect(SubscriptionPeriod(iso8601: text) == nil)
         #expect(throws: DecodingError.self) { try JSONValue.string(text).decode(SubscriptionPeriod.self) }
     }

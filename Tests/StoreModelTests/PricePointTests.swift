@@ -68,7 +68,7 @@ import Testing
                 == ["customerId": ["type": "merchant-str", "value": "ada"], "ident": ["a", "b"]])
     }
 
-    @Test func `a type of a later version is kept`() throws {
+    @Test func `an unknown type of price point is kept`() throws {
         let row: JSONValue = ["ident": "a", "name": "", "currencyCode": "", "type": "barter"]
         let point = try WireJSON.decode(PricePointInternal.self, from: row.encoded())
         #expect(point.type == PricePointInternal.Kind(rawValue: "barter"))

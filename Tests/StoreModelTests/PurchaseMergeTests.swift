@@ -66,7 +66,7 @@ import Testing
         #expect(merged.features == [server])
     }
 
-    @Test func `grouping does not change the result`() {
+    @Test func `the grouping of merges does not change the result`() {
         let all = Self.cases.flatMap { [$0.left, $0.right] }.map { PaidFeatures(features: [$0]) }
         let fromLeft = all.reduce(PaidFeatures()) { $0.merged(with: $1) }
         let fromRight = all.reversed().reduce(PaidFeatures()) { $1.merged(with: $0) }

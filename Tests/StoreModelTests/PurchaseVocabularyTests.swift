@@ -27,7 +27,7 @@ import Testing
         #expect(Set([inApp, inApp, Product(productIdentifier: "pro", pricePointIdent: "pro")]).count == 2)
     }
 
-    @Test func `an upcoming period gives nothing yet`() {
+    @Test func `an upcoming period gives no access`() {
         let next = PaidFeature.Period(startDate: end, endDate: end.addingTimeInterval(3600))
         let features = pro(.subscription(.init(current: .init(startDate: start, endDate: end), next: next)))
         #expect(!features.hasActiveFeature(with: "pro", at: end))
@@ -85,7 +85,7 @@ import Testing
         #expect(UserId.string("").customerID == nil)
     }
 
-    @Test func `products that differ only in the written price are one`() {
+    @Test func `products that differ only in the formatted price are equal`() {
         let plain = Product(productIdentifier: "pro", price: 5, localizedPriceString: "$5")
         let other = Product(productIdentifier: "pro", price: 5, localizedPriceString: "5 $")
         #expect(Set([plain, other]).count == 1)
@@ -108,7 +108,7 @@ import Testing
         #expect(try WireJSON.decode(SubscriptionTerms.self, from: try WireJSON.encode(changed)) == changed)
     }
 
-    @Test func `a store's product keeps its terms`() {
+    @Test func `a product that is made from a store's product keeps its terms`() {
         let terms = SubscriptionTerms(
             groupID: "g", level: 1, period: .months(1),
             displayPeriod: "1 Monat", introductoryOffer: Offer(paymentMode: .freeTrial, period: .weeks(1)),

@@ -73,7 +73,7 @@ private func receipt(
         return answer(state, at: instant).subscriptions.first
     }
 
-    @Test func `a receipt alone gives its periods`() throws {
+    @Test func `a receipt without signed transactions gives its periods`() throws {
         let first = try receipt(signed, made: 1)
         let second = try receipt(period("2", from: 30, to: 60), made: 31)
         let status = try #require(merged(first, second, at: 40))
@@ -106,12 +106,12 @@ private func receipt(
         #expect(merged(signed, restored, try receipt(signed, made: 14, cancelled: 13), at: 15)?.state == .revoked)
     }
 
-    @Test func `a receipt without a revocation does not undo one that was signed`() throws {
+    @Test func `a receipt without a revocation does not undo a signed revocation`() throws {
         let refunded = period("1", from: 0, to: 30, signed: 9, revoked: 8)
         #expect(merged(refunded, try receipt(signed, made: 20), at: 21)?.state == .revoked)
     }
 
-    @Test func `an upgrade remains one, though a receipt shows it as a refund`() throws {
+    @Test func `an upgrade remains an upgrade, even if a receipt shows it as a refund`() throws {
         let upgraded = period("1", from: 0, to: 30, signed: 10, isUpgraded: true)
         let cancelled = try receipt(signed, made: 11, cancelled: 10)
         #expect(merged(upgraded, cancelled, at: 12)?.state == .expired)

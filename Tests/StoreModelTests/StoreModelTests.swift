@@ -60,7 +60,7 @@ import Testing
         #expect(SubscriptionPeriod(iso8601: text) == nil)
     }
 
-    @Test func `months are counted from the start and keep its day`() throws {
+    @Test func `months are counted from the start and keep the day of the month`() throws {
         let start = try #require(RFC3339.date(from: "2026-01-31T10:00:00Z"))
         #expect(RFC3339.string(from: SubscriptionPeriod.months(1).end(from: start)) == "2026-02-28T10:00:00Z")
         #expect(RFC3339.string(from: SubscriptionPeriod.months(1).end(from: start, count: 2)) == "2026-03-31T10:00:00Z")

@@ -35,7 +35,7 @@ import WebPages
         #expect(page.components(separatedBy: "class=\"card detail\"").count == 4)
     }
 
-    @Test func `names are text, in the picture and beside it`() {
+    @Test func `names are escaped, in the picture and in the text`() {
         let name = "</title></script><img src=x onerror=alert(1)>\"'"
         let page = HubPage(
             HubGraph(policies: [Policy(name: name, send: .init(commands: [name]), publish: [name])]), title: name

@@ -64,7 +64,7 @@ import WebPages
         for word in ["unsafe-inline", "unsafe-eval", "*", "http", "data:"] { #expect(!rules.joined().contains(word)) }
     }
 
-    @Test func `another title or body changes nothing in the policy, another style or script does`() {
+    @Test func `the policy depends on the style and the script of a page, and not on its title and body`() {
         func policy(title: String = "", body: HTML = "", style: StaticString = "", script: StaticString = "") -> String
         {
             Page(title: title, body: body, style: style, script: script).contentSecurityPolicy

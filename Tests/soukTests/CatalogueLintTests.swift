@@ -55,7 +55,7 @@ import Testing
         #expect(list.json?.arrayValue?.map { $0["identifier"] } == ["a", "s"])
     }
 
-    @Test func `a catalogue without products fails every command that reads one`() async throws {
+    @Test func `a catalogue without products fails every command that reads a catalogue`() async throws {
         let folder = try TemporaryFolder()
         let empty = try folder.write(
             "empty.storekit", #"{"products": [], "subscriptionGroups": [], "version": {"major": 4, "minor": 0}}"#)

@@ -85,7 +85,7 @@ import Testing
         #expect(await demo.end() == 1)
     }
 
-    @Test func `kept processes answer, and end with the demonstration`() async throws {
+    @Test func `the processes of a kept demonstration answer, and end with the demonstration`() async throws {
         let demo = try await KeptDemo()
         let store = try #require(demo.urls.first)
         let products = try await SoukExecutable.run(["store", "--url", store, "products", "--json"])
@@ -166,7 +166,7 @@ import Testing
         await #expect(throws: HTTPError.self) { try await ask("/api/state") }
     }
 
-    @Test func `a kept process that dies ends the demonstration, which names it`() async throws {
+    @Test func `a demonstration ends and names the process if one of its kept processes dies`() async throws {
         let demo = try await KeptDemo()
         let server = try #require(try await demo.child(running: "serve"))
         kill(server, SIGKILL)
@@ -256,7 +256,7 @@ private final class KeptDemo {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `the answers of the simulated store survive its kills`() async throws {
+    func `a simulated store that is killed answers as before, and repeats nothing`() async throws {
         let every = ProcessInfo.processInfo.environment["SOUK_CRASH_EVERY"] ?? "23"
         let outcome = try await SoukExecutable.run(["stores", every], program: "CrashLoop")
         #expect(outcome.status == 0, "\(outcome.errors)")

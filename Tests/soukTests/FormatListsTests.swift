@@ -120,7 +120,7 @@ import Testing
         ] { compare(spans, with: try await refusal(floret), place, all: false) }
     }
 
-    @Test func `the documented settings of a catalogue are all that are read`() throws {
+    @Test func `the documented settings of a catalogue are those that the program reads`() throws {
         let documented = Set(try table(with: "_storefront", in: "StoreKit catalogue").flatMap(\.names))
         let read = try DeclaredCodes.literals(/"(_[A-Za-z]+)"/, in: ["AppStoreSimulator/Catalogue"])
         for name in read.subtracting(documented).sorted() {

@@ -59,7 +59,7 @@ import Testing
         #expect(nothing.status == 1 && nothing.output.contains("This is not JSON"))
     }
 
-    @Test func `show lists the entries, and one in full`() async throws {
+    @Test func `show lists the entries, a selection of them, or one entry in full`() async throws {
         let file = try archive("http://h")
         let table = try await SoukExecutable.run(["har", "show", file])
         #expect(table.status == 0)
@@ -86,7 +86,7 @@ import Testing
         }
     }
 
-    @Test func `requests go to other machines only on request`() async throws {
+    @Test func `requests of a recording go to another machine only with --to`() async throws {
         try await withLoopbackServer(server) { url in
             let file = try archive("http://shop.example")
             let refused = try await SoukExecutable.run(["har", "replay", file])

@@ -92,7 +92,7 @@ import Testing
 }
 
 @Suite struct HubGraphGuideTests {
-    @Test func `the guide shows the hub of the example as it is drawn`() async throws {
+    @Test func `the guide shows the diagram that the command draws of the example's hub`() async throws {
         let guide = try String(
             contentsOfFile: TestFiles.repository + "/Documentation/Guides/HubGraph.md", encoding: .utf8)
         let shown = try #require(

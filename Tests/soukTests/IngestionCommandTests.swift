@@ -97,7 +97,7 @@ private func line(_ customer: String, _ signed: String) -> String {
 
 @Suite struct ImportCommandTests {
 
-    @Test func `an import accepts valid lines and reports the numbers of the others`() async throws {
+    @Test func `an import accepts valid lines and reports the numbers of invalid lines`() async throws {
         let world = try await IngestionWorld()
         for account in ["ada", "ben"] { try await world.store("account", "create", account) }
         let (one, other) = (try await world.buy("ada"), try await world.buy("ben"))
@@ -307,7 +307,9 @@ private func line(_ customer: String, _ signed: String) -> String {
         #expect(answer.purchases.map(\.productID) == ["com.example.darkroom.filmpack"])
     }
 
-    @Test func `a sync by customer leaves a purchase with its customer, however many names begin with its id`()
+    @Test
+    func
+        `a sync by customer leaves a purchase with its customer, even if many customer ids begin with the purchase's id`()
         async throws
     {
         let world = try await IngestionWorld()
@@ -363,7 +365,7 @@ private func line(_ customer: String, _ signed: String) -> String {
         #expect(kept["until"] == nil && kept["since"]?.stringValue == RFC3339.string(from: now))
     }
 
-    @Test func `without a key of the App Store there is no sync`() async throws {
+    @Test func `a sync requires a key of App Store Connect`() async throws {
         let outcome = try await SoukExecutable.run([
             "sync", "--url", "http://127.0.0.1:9", "--key-file", "/dev/null", "--bundle-id", "com.example.darkroom",
         ])

@@ -117,7 +117,8 @@ import Testing
         _ = updates
     }
 
-    @Test func `beyond loopback, the page is served only with the token of its address`() async throws {
+    @Test func `an inspector beyond loopback serves the page only with the token of the printed address`() async throws
+    {
         let service = try await SoukService(["inspect", "--host", "0.0.0.0"])
         let address = try #require(service.greeting["inspector"]?.stringValue)
         let token = try #require(address.firstMatch(of: /\/\?token=([0-9a-f]{64})$/)).output.1

@@ -30,7 +30,7 @@ import Testing
         return response
     }
 
-    @Test func `traffic is unchanged, and recorded without its secrets in a file that stays`() async throws {
+    @Test func `traffic is unchanged, and recorded without its secrets in a file that is kept`() async throws {
         let folder = try TemporaryFolder()
         let backend = Backend()
         try await withLoopbackServer(backend) { upstream in
@@ -154,7 +154,7 @@ import Testing
         "http://127.0.0.1", "http://localhost", "HTTP://LOCALHOST", "http://127.1", "http://2130706433",
         "http://0.0.0.0", "http://[::ffff:127.0.0.1]", "http://a.localhost",
     ])
-    func `an upstream that is the proxy itself is refused, under every name`(origin: String) async throws {
+    func `an upstream that is the proxy itself is refused, under each of its names`(origin: String) async throws {
         let port = try ReservedPort()
         for path in ["", "/", "/base"] {
             let outcome = try await SoukExecutable.run([

@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: [AppStoreEnvironment.xcode, .localTesting])
-    func `a development machine's documents need its environment and its certificate`(
+    func `a document of a development machine is valid only with its environment and its certificate`(
         environment: AppStoreEnvironment
     ) async throws {
         let key = try SigningKey.generate()

@@ -59,7 +59,9 @@ import Testing
         #expect(after.filter { $0["usedAt"] != nil }.map { $0["id"] } == [.string(id)])
     }
 
-    @Test func `a new ledger in place of a missing one keeps the key files of the missing one`() async throws {
+    @Test func `a server that creates a ledger in place of a missing one renames the key files of the missing ledger`()
+        async throws
+    {
         let (secret, open) = (
             "ledger.sqlite.com.example.darkroom.secret-key", "ledger.sqlite.com.example.darkroom.public-key"
         )

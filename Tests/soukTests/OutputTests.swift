@@ -88,7 +88,7 @@ struct OutputTests {
     }
 
     /// Only these two types check whether output was written.
-    @Test func `only Terminal and OutputFile write`() throws {
+    @Test func `only Terminal and OutputFile write output`() throws {
         let sources = TestFiles.repository + "/Sources/souk"
         let pattern = #"FileHandle\.standard(Output|Error)|\bfputs\(|\bputs\(|[^.\w]print\("|\.write\(to:|createFile\("#
         let writers = ["CommandLine/Terminal.swift", "CommandLine/OutputFile.swift"]
@@ -108,7 +108,7 @@ struct OutputTests {
         #expect(try await shell(#"exec "$@" 2>/dev/full"#, ["nonsense"]).status == 2)
     }
 
-    @Test func `a file that cannot be written exits 2, and nothing is left of it`() async throws {
+    @Test func `a command whose output file cannot be written exits 2 and leaves no file`() async throws {
         let workshop = try await Workshop()
         let folder = workshop.folder
         for (option, arguments) in try workshop.writing() {
@@ -126,7 +126,7 @@ struct OutputTests {
         }
     }
 
-    @Test func `temporary files of a killed process are removed by the next one`() async throws {
+    @Test func `temporary files of a killed process are removed by the next process`() async throws {
         let workshop = try await Workshop()
         let folder = workshop.folder
         let ended = try ChildProgram("/bin/sh", ["-c", "echo $$"], output: .captured)

@@ -41,7 +41,7 @@ struct PostgresCommandTests {
         String(decoding: try await response.body.collect(upTo: 1 << 20), as: UTF8.self)
     }
 
-    @Test func `a ledger moves from SQLite to PostgreSQL, and is served only from there`() async throws {
+    @Test func `a ledger moves from SQLite to PostgreSQL, and is then served only from PostgreSQL`() async throws {
         let url = try await PostgresCluster.shared().makeDatabase()
         let sqlite = try await serve(file)
         let key = try String(contentsOfFile: sqlite.greeting["secretKeyFile"]?.stringValue ?? "", encoding: .utf8)

@@ -181,7 +181,7 @@ import Testing
         #expect(try Data(contentsOf: URL(fileURLWithPath: folder.file("b"))) != first, "every file has its nonce")
     }
 
-    @Test func `an existing file is replaced with --force, and the list itself never`() async throws {
+    @Test func `encrypt replaces an existing file with --force, but never the list itself`() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("products.json", Self.list)
         let path = try folder.write("products.souklist", "precious")

@@ -133,7 +133,7 @@ import Testing
         #expect(!wrong.output.contains(device) && !wrong.errors.contains(device))
     }
 
-    @Test func `a receipt that fails a check gets its code and exit status 1`() async throws {
+    @Test func `a receipt that fails a check gets the code of the check and exit status 1`() async throws {
         let bytes = try ReceiptSigner(chain).sign(Self.receipt())
         let good = try folder.write("good", bytes)
         var forged = bytes

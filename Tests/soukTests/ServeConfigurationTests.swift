@@ -18,7 +18,7 @@ import Testing
         }
     }
 
-    @Test func `the table of the documentation names every option as the command does`() async throws {
+    @Test func `the documented table of settings has the same options as the command`() async throws {
         let help = try await SoukExecutable.run(["serve", "--help"]).output
         let listed = help.split(separator: "\n").filter { $0.hasPrefix("  --") }.compactMap { Self.row(of: String($0)) }
         let rows = try document.split(separator: "\n").filter { $0.hasPrefix("| `--") }.map(String.init)

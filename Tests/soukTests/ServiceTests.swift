@@ -124,7 +124,8 @@ import Testing
         #expect(service.greeting["publicKey"] == nil)
     }
 
-    @Test func `every answer of the server has a request id, a body over the limit too`() async throws {
+    @Test func `every response of the server has a request id, even the refusal of a body over the limit`() async throws
+    {
         let folder = try TemporaryFolder()
         let service = try await SoukService([
             "serve", "--bundle-id", "com.example.one", "--database", "sqlite:\(folder.file("ledger.sqlite"))",
@@ -210,7 +211,7 @@ import Testing
     private static let mimalloc = ["aarch64", "x86_64"].map { "/usr/lib/\($0)-linux-gnu/libmimalloc.so" }
         .first { FileManager.default.fileExists(atPath: $0) }
 
-    @Test func `version has mimalloc's own version if the process uses it, and otherwise omits it`() async throws {
+    @Test func `version prints the version of mimalloc if the process uses it`() async throws {
         let outcome = try await SoukExecutable.run(["version"], environment: ["MIMALLOC_VERBOSE": "1"])
         let lines = outcome.output.split(separator: "\n").filter { $0.hasPrefix("mimalloc") }.map(String.init)
         let isInUse = outcome.errors.contains("mimalloc: process init")

@@ -109,7 +109,7 @@ import Testing
         #expect(!signature.isValid(for: others, key: key.verificationKey))
     }
 
-    @Test func `the text of version 1 has all values that StoreKit requires`() async throws {
+    @Test func `the text output of version 1 has all values that StoreKit requires`() async throws {
         let outcome = try await run(
             ["offer", "sign"] + identityV1 + offer
                 + ["--application-username", "Ada", "--timestamp", "1700000000123", "--key-id", "OTHER"])

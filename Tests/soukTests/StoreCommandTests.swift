@@ -147,7 +147,7 @@ import Testing
         #expect(await service.stop() == 0)
     }
 
-    @Test func `a password in a setting is kept and not shown`() async throws {
+    @Test func `a password in a setting is stored and not shown`() async throws {
         let folder = try TemporaryFolder()
         let service = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),

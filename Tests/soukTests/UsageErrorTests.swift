@@ -197,7 +197,7 @@ import Testing
             ["jws", "verify", TestFiles.darkroom, "--type", key], ["version", "sk_PLANTED"],
             ["version", String(repeating: "PLANTED ", count: 40)],
         ] as [[String]])
-    func `text that looks like a key is not repeated`(arguments: [String]) async throws {
+    func `an error does not repeat an argument that looks like a key`(arguments: [String]) async throws {
         let outcome = try await SoukExecutable.run(arguments)
         #expect(outcome.status == 2 && outcome.output.isEmpty && !outcome.errors.isEmpty)
         #expect(!outcome.errors.contains("PLANTED"), "\(outcome.errors)")
@@ -218,7 +218,7 @@ import Testing
     @Test(arguments: [
         ["backup", "-"], ["scenario", "run", "a.json", "--junit", "-"],
     ])
-    func `no file can have the name of standard output`(arguments: [String]) async throws {
+    func `backup and --junit do not accept the name of standard output`(arguments: [String]) async throws {
         let folder = try TemporaryFolder()
         let outcome = try await SoukExecutable.run(arguments, in: folder.path)
         #expect(outcome.status == 2 && outcome.errors.contains("standard output"), "\(outcome.errors)")
@@ -245,7 +245,7 @@ import Testing
         #expect(serve.errors.contains("features.json") && serve.errors.contains("/features/pro/0"))
     }
 
-    @Test func `a port in use changes nothing`() async throws {
+    @Test func `a command whose port is in use creates no file`() async throws {
         let folder = try TemporaryFolder()
         let service = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),

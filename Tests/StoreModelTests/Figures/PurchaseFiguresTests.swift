@@ -51,7 +51,7 @@ struct PurchaseFiguresTests {
         #expect(later.contains("new 68=1"))
     }
 
-    @Test func `an upgrade ends the period before it and adds the difference`() {
+    @Test func `an upgrade ends the earlier period and adds the difference of the prices`() {
         expect(
             [
                 paid("1", 0, 31), paid("1", 0, 31, signed: 10) { $0.isUpgraded = true },
@@ -73,7 +73,7 @@ struct PurchaseFiguresTests {
             ])
     }
 
-    @Test func `a downgrade at a renewal subtracts the difference`() {
+    @Test func `a downgrade at a renewal subtracts the difference of the prices`() {
         expect(
             [paid("1", 0, 31, 12), paid("2", 31, 59)],
             [
@@ -129,7 +129,7 @@ struct PurchaseFiguresTests {
         #expect(!found.contains { $0.hasPrefix("reactivated") })
     }
 
-    @Test func `a refund ends the subscription and takes the revenue back on its own day`() {
+    @Test func `a refund ends the subscription and takes the revenue back on the day of the refund`() {
         expect(
             [paid("1", 0, 31), paid("1", 0, 31, signed: 12) { $0.revocationDate = day(12) }],
             [
@@ -161,7 +161,7 @@ struct PurchaseFiguresTests {
         #expect(found.contains("lost 31=1 430=1"))
     }
 
-    @Test func `a paid introductory offer is a paid subscription under its offer`() {
+    @Test func `a paid introductory period counts as a paid subscription with this offer`() {
         let intro = paid("1", 0, 31, 1) {
             $0.isIntroductory = true
             $0.offerType = 1

@@ -57,7 +57,7 @@ import Testing
         #expect(history.subscription(to: ["yearly"], at: Self.day(1)).state == .notPurchased)
     }
 
-    @Test func `refunded and upgraded periods give nothing`() {
+    @Test func `refunded and upgraded periods give no access`() {
         let first = period("1", from: 0)
         let refunded = period("2", from: 30) { $0.refundDate = Self.day(31) }
         let afterRefund = PurchaseHistory([first, refunded]).subscription(to: ["monthly"], at: Self.day(40))

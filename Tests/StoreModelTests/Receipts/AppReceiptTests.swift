@@ -41,7 +41,7 @@ import Testing
     @Test(arguments: [
         ("Production", "Production"), ("ProductionVPP", "Production"), ("ProductionSandbox", "Sandbox"),
         ("ProductionVPPSandbox", "Sandbox"), ("Sandbox", "Sandbox"), ("Xcode", "Xcode"), ("Moon", "Moon"),
-    ]) func `the type of a receipt names its environment`(_ type: String, _ environment: String) {
+    ]) func `the type of a receipt determines its environment`(_ type: String, _ environment: String) {
         #expect(AppReceipt(receiptType: type).environment?.rawValue == environment)
     }
 
@@ -67,7 +67,7 @@ import Testing
         #expect(ReceiptAttributes().isEmpty)
     }
 
-    @Test func `places in a document count from its start, and an attribute with a value is independent of it`() {
+    @Test func `places are counted from the start of the document, and an attribute can have its own value instead`() {
         let document: ArraySlice<UInt8> = [9, 9, 1, 2, 3, 4][2...]
         var attributes = ReceiptAttributes(of: document)
         attributes.append(type: 6, version: 1, place: 1..<3)

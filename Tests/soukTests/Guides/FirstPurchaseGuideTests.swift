@@ -5,7 +5,7 @@ import Testing
 @Suite struct FirstPurchaseGuideTests {
     private static let example = TestFiles.repository + "/Examples/FirstPurchase"
 
-    @Test func `the guide's code is the example's, whole`() throws {
+    @Test func `the code blocks of the guide are the complete code of the example`() throws {
         let code = try GuideBlock.all(in: "Documentation/Guides/FromZeroToTheFirstPurchase.md")
             .filter { $0.language.lowercased() == "swift" }
         for block in code {
