@@ -138,7 +138,7 @@ final class PostgresConnection: @unchecked Sendable {
     /// Sends the statements together and waits for all responses. After a failed statement the rest is skipped, and its
     /// error is thrown.
     ///
-    /// Throws `outcomeUnknown` instead of `connectionLost` when the last statement is a `COMMIT` without a response.
+    /// Throws `outcomeUnknown` if the last statement is a `COMMIT` whose response is missing or has a warning.
     func exchange(_ queries: [PostgresQuery], endsWithCommit: Bool = false) throws(SQLError) -> [PostgresAnswer] {
         let deadline = ContinuousClock.now + settings.configuration.timeout
         guard !isBroken else { throw .lost(place, "it ended earlier") }

@@ -2,7 +2,7 @@ import SQLStorage
 
 /// The connection that one body gets. It is invalid after the body, and after the first failed statement.
 ///
-/// Statements of `perform` are sent with the next query, so a body needs one round trip for each query.
+/// Statements of `perform` are sent with the next query, so a body usually needs one round trip for each query.
 final class PostgresSession: SQLConnection {
     private let connection: PostgresConnection
     private let statements: PostgresStatements

@@ -14,7 +14,7 @@ package final class CertificateChain: Sendable {
     /// The trusted certificate at the end of the chain: the last certificate of the chain, or a trusted certificate
     /// with the same subject and key.
     package let anchor: Certificate
-    /// The time from the first to the last second at which all certificates are valid. It is never empty.
+    /// The time from the first to the last second at which the anchor and all certificates except the last are valid.
     package let validity: ClosedRange<Date>
 
     /// The certificate of the signer.
@@ -28,7 +28,7 @@ package final class CertificateChain: Sendable {
 
     /// The key of the leaf if it can verify ES256. `nil` only in chains of receipts, which can have other keys.
     let leafKey: VerificationKey?
-    /// The SHA-256 of all certificates and the anchor.
+    /// The SHA-256 of the fingerprints of all certificates and the anchor.
     let identity: DigestKey
     /// The trust anchors that match the chain.
     private let anchors: [TrustAnchor]

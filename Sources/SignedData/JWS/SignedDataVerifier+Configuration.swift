@@ -49,7 +49,7 @@ extension SignedDataVerifier {
             set { chainCacheCapacity = newValue }
         }
 
-        /// The number of verified documents in the cache. Documents over 16 kB are not cached.
+        /// The number of verified documents in the cache. Documents with a payload over 16 KiB are not cached.
         public var documentCacheCapacity = 1024
 
         /// The former name of `documentCacheCapacity`.
