@@ -2,9 +2,8 @@ import Foundation
 import SQLStorage
 
 /// A row that shows whether a transaction was committed. The transaction inserts it. If the connection ends before the
-/// response to the commit arrives, `check` looks for the row.
-///
-/// Ids are ordered by time, so old marks are one range of their index.
+/// response to the commit arrives, `check` looks for the row. Ids are ordered by time, so old marks are one range of
+/// their index.
 struct CommitMark: Sendable {
     static let table = """
         CREATE TABLE IF NOT EXISTS commit_mark (id BYTEA PRIMARY KEY, is_settled BOOLEAN NOT NULL DEFAULT FALSE)

@@ -108,7 +108,7 @@ extension StoreConfiguration {
     }
 
     /// The folder of the store's files by default: `storageName` if it is an absolute path, otherwise a folder of that
-    /// name in the user's Application Support folder.
+    /// name in `Souk` in the user's Application Support folder.
     var stateFolder: String {
         guard !storageName.hasPrefix("/") else { return URL(fileURLWithPath: storageName).path }
         let support = FileManager.default.urls(for: .applicationSupportDirectory, in: .userDomainMask).first

@@ -31,7 +31,8 @@ public struct StoreConfiguration: Sendable {
     public var connection: (any StoreConnection)?
     /// Fetches products from the connection and caches them. Set it to share one cache with other code.
     public var products: ProductRequest?
-    /// The base URL of the entitlement server, followed by the URLs to use if it does not answer.
+    /// The base URL of the entitlement server, followed by the URLs to use if it does not answer. In `SOUK_SERVER_URL`
+    /// and `SoukServerURL`, commas separate several URLs.
     public var serverURLs: [String] = []
     /// The app's public key at the entitlement server. It is meant to be in the app. It gives access to a customer only
     /// by the customer's id; the server can also require a `customerToken`.
@@ -58,7 +59,7 @@ public struct StoreConfiguration: Sendable {
     /// locks the storage while it exists, if the storage supports locks.
     public var storage: (any SecureStorage)?
     /// Distinguishes stores that would use the same storage: a second store with the same name is refused while the
-    /// first one exists. It is the name of a folder in the user's Application Support folder, or an absolute path.
+    /// first one exists. It is an absolute path, or a folder name in `Souk` in the user's Application Support folder.
     public var storageName: String
     /// The storage in which this app and its sibling apps share their subscriptions: on Apple platforms
     /// `KeychainStorage` with a common access group, elsewhere a folder. `nil` shares nothing. See

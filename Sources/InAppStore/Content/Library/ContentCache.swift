@@ -6,7 +6,7 @@ import StoreModel
 ///
 ///     com.example.film/content/        the complete content, or absent
 ///     com.example.film/record.json     the product, and the digest of the parameters with which it was fetched
-///     com.example.film/work-…/         the running fetch with these parameters
+///     com.example.film/work-…/         the data of a running or interrupted fetch
 struct ContentCache: Sendable {
     let root: String
 
