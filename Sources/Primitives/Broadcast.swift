@@ -55,7 +55,7 @@ package final class Broadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// Ends the stream of every reader. Later streams end at once.
+    /// Ends the stream of every reader. Later streams end at once, with `replaysLast` after the most recent value.
     package func finish() {
         order.withLock { _ in
             let readers = state.withLock { state in

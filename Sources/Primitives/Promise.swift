@@ -43,7 +43,7 @@ package final class Promise<Value: Sendable>: Sendable {
         }
     }
 
-    /// Waits like `value()`, but throws `CancellationError` when the task is cancelled.
+    /// Waits like `value()`. If the task is cancelled, resolves the promise with `CancellationError`.
     package func valueUnlessCancelled() async throws -> Value {
         try await withTaskCancellationHandler {
             try await value()

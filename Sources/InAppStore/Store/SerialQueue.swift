@@ -31,7 +31,7 @@ actor SerialQueue {
         }
     }
 
-    /// Cancels all operations, and accepts no more. Returns when the running one has ended.
+    /// Cancels all operations, and accepts no more. Returns when the running operation has ended.
     func close() async {
         isClosed = true
         for cancel in operations.values { cancel() }

@@ -46,7 +46,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     ///
     /// - Parameter configuration: The settings.
     /// - Throws: `PurchaseError` if a setting is missing, the product list cannot be read or is malformed, or the
-    ///   storage is in use.
+    ///   storage is in use or cannot be read.
     public init(configuration: StoreConfiguration) throws {
         let parts = try configuration.resolved()
         list = parts.productList
