@@ -58,7 +58,7 @@ public struct SharedUserInfo: Sendable, Equatable {
 public struct SharedSubscription: Sendable, Equatable, Codable {
     /// The subscription, as the server sent it.
     public var subscription: CustomerSubscription
-    /// The first instant without access: the end of the subscription, plus the grace period of the sharing store.
+    /// The first instant without access: the end of the subscription or of a grace period, or the revocation.
     public var accessUntil: Date
 
     /// Creates a shared subscription.

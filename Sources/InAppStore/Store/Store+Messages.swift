@@ -28,8 +28,8 @@ extension Store {
     ///
     /// - Parameter code: The code; `nil` shows the App Store's sheet for it.
     /// - Throws: `PurchaseError`: `operationCancelled`, `unsupported` if the store accepts codes only on its own sheet
-    ///   or not at all, otherwise `codeRedemptionFailed`: the code is unknown, used up, expired or not for this
-    ///   customer.
+    ///   or not at all, otherwise `codeRedemptionFailed`, for example for a code that is unknown, used up, expired or
+    ///   not for this customer.
     public func redeemOfferCode(_ code: String? = nil) async throws {
         let owner = coordinator.owner
         do {
