@@ -9,7 +9,7 @@ public struct Payment: Hashable, Sendable, Codable {
     public var productID: ProductID
     /// The number of units, 1 to 10. Only consumables and non-renewing subscriptions can have more than one.
     public var quantity: Int
-    /// The app account token, which binds the purchase to a customer. It is set for each purchase of a logged-in user.
+    /// The app account token, which binds the purchase to a customer. It is set if the customer is logged in.
     public var appAccountToken: UUID?
     /// The offer under which the customer buys a subscription.
     public var offer: PaymentOffer?

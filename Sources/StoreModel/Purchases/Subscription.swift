@@ -6,7 +6,7 @@ public struct Subscription: Hashable, Sendable {
     public var id: UUID?
     /// The identifier of the product.
     public var productIdentifier: String
-    /// The first instant of the current period.
+    /// The first instant of the current period, or the date of the first transaction if only that date is known.
     public var startDate: Date
     /// The end of the current period, exclusive.
     public var endDate: Date
@@ -30,7 +30,7 @@ public struct Subscription: Hashable, Sendable {
     /// - Parameters:
     ///   - id: The id of the subscription at the backend, if it has one.
     ///   - productIdentifier: The identifier of the product.
-    ///   - startDate: The first instant of the current period.
+    ///   - startDate: The first instant of the current period, or the date of the first transaction.
     ///   - endDate: The end of the current period, exclusive.
     ///   - state: The state of the subscription.
     ///   - type: The system that sold the subscription.
