@@ -243,7 +243,9 @@ struct FrontDeskSafetyTests {
     @Test(
         arguments: [(1280, "light"), (390, "dark")]
             + (isInFull ? [(1280, "dark"), (390, "light"), (1920, "light")] : []))
-    func `an accessibility engine finds nothing wrong in any view`(width: Int, scheme: String) async throws {
+    func `an accessibility engine finds nothing wrong in accounts, families, notifications and settings`(
+        width: Int, scheme: String
+    ) async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
             try await test.store.createAccount("bob")
