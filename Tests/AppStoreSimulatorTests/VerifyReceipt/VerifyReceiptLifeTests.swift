@@ -18,6 +18,7 @@ struct VerifyReceiptLifeTests {
         )
     }
 
+    /// The members of a pending renewal of a subscription to which nothing has happened.
     private static let quiet: Set = [
         "product_id", "original_transaction_id", "auto_renew_product_id", "auto_renew_status",
     ]
