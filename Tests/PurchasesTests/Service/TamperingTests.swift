@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// Runs `body` with a server that has granted Ada "pro" and Ben everything.
+    /// Runs `body` with a server that has granted Ada "pro" and Ben "everything".
     private func withDevice(trusting other: Ed25519.PrivateKey? = nil, _ body: (Device) async throws -> Void)
         async throws
     {
@@ -85,7 +85,7 @@ import Testing
     @Test func `an unchanged answer is used, also a 304`() async throws {
         try await withDevice { device in
             for _ in 0..<2 {
-                let found = try await device.ask()
+                let found = try await device.features()
                 #expect(found == [["pro"], ["pro"]])
             }
             #expect(device.proxy.passed.map(\.status) == [200, 200, 304, 200])
@@ -115,7 +115,7 @@ import Testing
 
     @Test func `a replayed earlier answer is refused`() async throws {
         try await withDevice { device in
-            _ = try await device.ask()
+            _ = try await device.features()
             _ = try await device.plugin.getSubscriptions()
             let recorded = device.proxy.passed
             let customer = try #require(recorded.first), features = recorded[1], subscriptions = recorded[2]
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `a proxy without its server is an outage, not an untrusted answer`() async throws {
+    @Test func `a proxy that cannot reach its server is an outage, not an untrusted answer`() async throws {
         try await withDevice { device in
             device.proxy.tamper { $0 = HTTPResponse(status: 502, body: .text("<html>Bad gateway</html>")) }
             let error = await #expect(throws: PurchaseError.self) { try await device.plugin.getFeatures() }
