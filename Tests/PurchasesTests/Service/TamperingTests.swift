@@ -16,8 +16,8 @@ import Testing
         let client: EntitlementServiceClient
         let plugin: RemotePurchasePlugin
 
-        /// Returns the names of the active features, from both clients.
-        func ask() async throws -> [[String]] {
+        /// Returns the names of Ada's features, from the client and from the plugin.
+        func features() async throws -> [[String]] {
             [
                 try await client.customer("ada").features.map(\.name),
                 try await plugin.getFeatures().features.map(\.name),
@@ -103,7 +103,7 @@ import Testing
             ("another key", { $0.rename(key: "2025") }),
             ("a refusal", { $0.status = 403 }),
             ("a failure that keeps the signature", { $0.status = 503 }),
-            ("nothing changed", { ($0.status, $0.body) = (304, .empty) }),
+            ("the status 304", { ($0.status, $0.body) = (304, .empty) }),
         ]
         for (what, change) in changes {
             try await withDevice { device in

@@ -133,7 +133,7 @@ struct RestoreTableTests: PaymentQueueTable {
 
     @Test
     func
-        `callers that present transactions are answered when they cancel, when the customer changes and at the shutdown`()
+        `callers that present transactions are answered on cancellation, change of customer and shutdown`()
     {
         expect([
             (.present([.of("1")], 7), ["deliver 1"]), (.restoreCancelled(7), ["restored 7 failed cancelled"]),
