@@ -10,7 +10,7 @@ import Testing
 /// The front desk with hostile text, and as an accessibility engine sees it.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"), .serialized)
 struct FrontDeskSafetyTests {
-    /// `SOUK_PAGES=all` looks at every width in every scheme.
+    /// Whether `SOUK_PAGES=all` is set, which tests every width in every colour scheme.
     private static let isInFull = ProcessInfo.processInfo.environment["SOUK_PAGES"] == "all"
 
     /// A text that runs code if it becomes markup, an attribute, a link or a script.

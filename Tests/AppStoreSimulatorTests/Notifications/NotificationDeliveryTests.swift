@@ -73,7 +73,7 @@ import Testing
         #expect(try await result(Self.empty(status)) == .success)
     }
 
-    @Test func `204, which has no body, is success`() async throws {
+    @Test func `204, which has no body, is a success`() async throws {
         #expect(try await result("HTTP/1.1 204 No Content\r\n\r\n") == .success)
     }
 

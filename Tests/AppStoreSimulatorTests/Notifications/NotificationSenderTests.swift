@@ -271,7 +271,7 @@ import Testing
         #expect(receiver.arrivals.map(\.type) == ["ONE_TIME_CHARGE"])
     }
 
-    @Test func `ending the waits of a store ends sending, and the wait for a delivery`() async throws {
+    @Test func `when the waits of a store are ended, a wait for a delivery ends too`() async throws {
         let receiver = Receiver { _ in try await untilCancelled() }
         try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")

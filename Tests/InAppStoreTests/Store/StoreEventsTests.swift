@@ -48,7 +48,7 @@ struct StoreEventsTests {
         #expect(LogEntry(StoreEvent(kind: .criticalError, code: .storageFailed, sentence: "x")).level == .fault)
     }
 
-    @Test func `an own log writes the level, the category and the message`() throws {
+    @Test func `the example of a log writes the level, the category and the message`() throws {
         let lines = Locked<[String]>([])
         var configuration = test.configuration()
         withOwnLog(&configuration) { line in lines.withLock { $0.append(line) } }

@@ -8,9 +8,9 @@ import Primitives
 ///     let mock = try MockFloret(.mock(forced: true), folder: "Mocks")     // from then on, without
 ///
 /// In the mode ``Mode/mock(forced:)``, a request is matched with the mappings, then with the rules, then with the
-/// recordings. The first match answers it.
-/// The recorded responses to one request are used in the order in which they were recorded. Recordings have no secrets
-/// (``Configuration/redaction``), and secrets are also removed from a request before it is matched.
+/// recordings. The first match answers it. The recorded responses to one request are used in the order in which they
+/// were recorded. Recordings have no secrets (``Configuration/redaction``), and secrets are also removed from a request
+/// before it is matched.
 ///
 /// In the forced mode, a request without a match fails with `InterceptionError.noMock`. The reason of the error names
 /// the nearest recording, if there is one, and the differences, or says that all recorded responses to this request
