@@ -187,7 +187,7 @@ import Testing
 
     // MARK: - Answers
 
-    @Test func `a revoked certificate is refused for good, whichever of the two it is`() async throws {
+    @Test func `a revoked leaf or intermediate is refused for good`() async throws {
         for (leaf, intermediate) in [
             (OCSPResponder.CertificateStatus.revoked, OCSPResponder.CertificateStatus.good), (.good, .revoked),
         ] {
