@@ -129,7 +129,8 @@ extension SimulatedAppStore {
     ///
     /// - Parameter period: The period.
     /// - Returns: The new time.
-    /// - Throws: `SimulatorError` (`invalidValue`) for more than 200 years.
+    /// - Throws: `SimulatorError` (`invalidValue`) for a period of zero or of more than 200 years, and for a new time in
+    ///   the year 9000 or later.
     @discardableResult
     public func advance(by period: SubscriptionPeriod) async throws -> Date {
         try await advance(StoreControlWire.Advance(period: period)).now
@@ -139,7 +140,8 @@ extension SimulatedAppStore {
     ///
     /// - Parameter instant: The instant.
     /// - Returns: The new time.
-    /// - Throws: `SimulatorError` (`invalidValue`) for an instant in the past, and for more than 200 years.
+    /// - Throws: `SimulatorError` (`invalidValue`) for an instant that is not later than now, more than 200 years later,
+    ///   or in the year 9000 or later.
     @discardableResult
     public func advance(to instant: Date) async throws -> Date {
         try await advance(StoreControlWire.Advance(to: instant)).now

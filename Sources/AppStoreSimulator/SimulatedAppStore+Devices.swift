@@ -80,7 +80,7 @@ extension SimulatedAppStore {
             products: found, invalidProductIDs: wanted.subtracting(found.map(\.id)).sorted())
     }
 
-    /// Returns a device, for the device itself. Throws `unknownDevice`, and the fault that the settings inject.
+    /// Returns a device at its own request. Throws `unknownDevice`, and the fault that the settings inject.
     package func state(of id: DeviceID) async throws -> StoreWire.Device {
         try await applyInjectedFaults(to: .device)
         return try device(id)
@@ -228,7 +228,8 @@ extension SimulatedAppStore {
         return try ownedTransactions(of: id)
     }
 
-    /// Returns the transactions that give the device's account access now, signed now, without a sync.
+    /// Returns the transactions that give the device's account access now, signed now. Unlike `restore`, it never fails
+    /// with an injected fault.
     ///
     /// - Parameter id: The device.
     /// - Returns: The transactions.

@@ -25,7 +25,9 @@ extension StoreConnectionContract {
                 body: with(second, controls.makeOfferCode, controls.cancel, controls.advance) {
                     try await verifyCode($0, $1, $2, $3)
                 }),
-            Part(name: "ask to buy", body: with(controls.approve, controls.decline) { try await verifyAsking($0, $1) }),
+            Part(
+                name: "ask to buy",
+                body: with(controls.approve, controls.decline) { try await verifyAskToBuy($0, $1) }),
             Part(
                 name: "refund", body: with(controls.refund, controls.reverseRefund) { try await verifyRefund($0, $1) }),
             Part(name: "promoted purchases", body: controls.promote.map { act in { try await verifyPromotion(act) } }),
@@ -171,7 +173,7 @@ extension StoreConnectionContract {
     }
 
     /// Verifies payments that are approved while the app runs, approved while it does not run, and declined.
-    private func verifyAsking(
+    private func verifyAskToBuy(
         _ approve: StoreControls.Action<Payment>, _ decline: StoreControls.Action<Payment>
     ) async throws {
         func payment(_ id: PaymentID) -> Payment { Payment(id: id, productID: coins, simulatesAskToBuy: true) }

@@ -3,7 +3,7 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// The values that bind a signed document to a device, as StoreKit does.
+/// The values that bind signed data to a device, as StoreKit does.
 struct DeviceBinding: Sendable, Hashable {
     /// The device verification id, which is also the vendor identifier in this store.
     let device: UUID
