@@ -107,7 +107,7 @@ import Testing
         }
         try await isCancelled.pass()
         // When the executor is idle, the stop has returned or waits.
-        await executor.isIdle()
+        await executor.waitUntilIdle()
         #expect(journal.entries.isEmpty)
         mayEnd.open()
         try await isStopped.pass()
