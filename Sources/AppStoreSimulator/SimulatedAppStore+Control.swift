@@ -115,7 +115,8 @@ extension SimulatedAppStore {
     /// Advances the clock. Everything that is due by the new time has happened when this function returns.
     ///
     /// Throws `malformed` unless the request has exactly one of period, seconds and instant. Throws `invalidValue` for
-    /// more than 200 years, for a time in the year 9000 or later, and for an instant in the past.
+    /// a length of zero or of more than 200 years, for an instant that is not later than now, and for a new time in the
+    /// year 9000 or later.
     @discardableResult
     package func advance(_ request: StoreControlWire.Advance) async throws -> StoreControlWire.ClockState {
         let jump = try Self.jump(request)

@@ -86,8 +86,9 @@ extension SimulatedAppStore {
         return try device(id)
     }
 
-    /// Returns the updates after a cursor. Without updates, waits for one, at most `wait` seconds. Without a cursor,
-    /// returns unfinished transactions and updates that the device has not received.
+    /// Returns the updates after a cursor. Waits for an update, a promoted purchase or a change of the open messages if
+    /// there is none, at most `wait` seconds. Without a cursor, returns unfinished transactions and updates that the
+    /// device has not received.
     ///
     /// Each answer has the open messages and promoted purchases. A request with a cursor acknowledges everything up to
     /// it.

@@ -30,6 +30,6 @@ struct DeviceBinding: Sendable, Hashable {
         )
     }
 
-    /// The 16 bytes that the hash of the device's receipt contains.
+    /// The opaque value in the device's receipt: 16 bytes that are hashed together with the device's id.
     var opaqueValue: [UInt8] { withUnsafeBytes(of: nonce(for: "receipt").uuid) { Array($0) } }
 }
