@@ -63,7 +63,7 @@ extension SimulatorError.Code {
     public static var unknownSetting: Self { Self(rawValue: "unknownSetting") }
     /// The family exists already.
     public static var familyExists: Self { Self(rawValue: "familyExists") }
-    /// The account belongs to another family.
+    /// The account belongs to a family already.
     public static var inAnotherFamily: Self { Self(rawValue: "inAnotherFamily") }
     /// The account is not in that family.
     public static var notInFamily: Self { Self(rawValue: "notInFamily") }
