@@ -8,7 +8,7 @@ import StoreModel
 struct VerifyReceiptAnswer {
     let json: JSONValue
 
-    /// Creates a response with only a status. It has no environment if the receipt was not read. It has both spellings
+    /// Creates a response with only a status. It has no environment if the body was not read. It has both spellings
     /// that Apple has used: `is-retryable` and `is_retryable`.
     init(_ status: ReceiptStatus, in environment: AppStoreEnvironment? = nil) {
         var members: JSONMembers = ["status": .number(status.rawValue)]
