@@ -218,8 +218,8 @@ extension StoreConnectionContract {
         await device.connection.close()
     }
 
-    /// Verifies promoted purchases that begin while the app runs and while it does not. Only one of two devices
-    /// receives each.
+    /// Verifies promoted purchases that begin while the app runs and while it does not. Of two devices that run, one
+    /// receives the purchase.
     private func verifyPromotion(_ promote: StoreControls.Action<ProductID>) async throws {
         let devices = [try await session(), try await session()]
         try await promote(coins)
