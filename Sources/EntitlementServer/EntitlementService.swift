@@ -163,7 +163,7 @@ public final class EntitlementService: HTTPHandler {
     /// If another server on the same database creates the keys of an app at the same time, only one pair becomes valid.
     /// The other pair is not returned.
     ///
-    /// - Parameter save: A closure that receives each pair before it becomes valid. The keys cannot be read again
+    /// - Parameter save: A closure that receives each new pair before the pair is stored. The keys cannot be read again
     ///   later.
     /// - Returns: The pairs that became valid.
     /// - Throws: The error that `save` throws, in which case no key is created, and the errors of the database.

@@ -150,8 +150,8 @@ actor StatusPoller {
 
 /// The rows of polled subscriptions.
 extension Ledger {
-    /// Stores that a subscription is polled now. Returns `false` if any server polled it within the pause. Deletes rows
-    /// that were polled before the pause and are not due.
+    /// Stores that a subscription is polled now. Returns `false` if any server polled it within the pause. Deletes the
+    /// rows of other subscriptions that were polled before the pause and have no next poll.
     fileprivate func beginPoll(of subscription: StatusPoller.Subscription, at now: Date) async throws -> Bool {
         let before = SQLValue.integer(now.addingTimeInterval(-StatusPoller.pause).milliseconds)
         return try await database.write { connection in

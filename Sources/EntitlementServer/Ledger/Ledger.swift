@@ -24,7 +24,7 @@ struct Ledger: Sendable {
     /// A replica that can answer reads instead of the database.
     let standby: Standby?
 
-    /// Whether other servers write to the same database.
+    /// Whether other servers can write to the same database.
     var isShared: Bool { database.dialect != .sqlite }
 
     init(

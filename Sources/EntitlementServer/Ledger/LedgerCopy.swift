@@ -148,9 +148,9 @@ package struct LedgerCopy: Sendable {
     }
 
     /// Finishes the move: from now on the source is refused and the target is used. Call it after a `run` without
-    /// concurrent writes to the source, and after both were verified.
+    /// concurrent writes to the source, and after source and target were verified.
     ///
-    /// Throws `internalInconsistency` if the two differ.
+    /// Throws `internalInconsistency` if source and target differ.
     package func finish() async throws {
         for table in try tables() {
             var last: [SQLValue]?

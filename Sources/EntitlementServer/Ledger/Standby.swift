@@ -3,7 +3,8 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// A replica of the database that can be read if the database is unreachable.
+/// A replica of the database. It is read if the database is unreachable, or first if a request names the revision it
+/// needs.
 ///
 /// Its lag is the age of the newest heartbeat of a server. Heartbeats have the time of the primary's clock.
 final class Standby: Sendable {
