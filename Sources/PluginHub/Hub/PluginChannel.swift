@@ -240,7 +240,7 @@ final class PluginChannel: PluginContext {
                 isOverBudget: isQuery && duration > configuration.queryBudget))
     }
 
-    /// The name of the plugin, or `nil` if it has not run yet.
+    /// The name of the plugin, or `nil` if it has not run.
     private var name: String? {
         switch state.withLock({ $0 }) {
         case .waiting: nil
