@@ -28,8 +28,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a revoked key is refused after a second at the latest, and other keys are still accepted`() async throws
-    {
+    @Test func `a revoked key is refused within a second, and other keys are still accepted`() async throws {
         let bench = try await ServerBench()
         let (entry, key) = try await keys(bench).create(.public, for: ServerBench.app)
         let (_, other) = try await keys(bench).create(.public, for: ServerBench.app)

@@ -17,7 +17,7 @@ import Testing
         ("1767225600000", 0), ("1767225599000", 0), ("Wed, 31 Dec 2025 23:00:00 GMT", 0),
         ("soon", 0.5), ("", 0.5), ("-7", 0.5), ("99999999999999999999", 0.5),
     ])
-    func `a retry waits for a valid Retry-After, and otherwise for the backoff`(text: String, pause: TimeInterval)
+    func `a retry waits for a valid Retry-After, or else for the backoff`(text: String, pause: TimeInterval)
         async throws
     {
         let fixture = try ClientFixture([
