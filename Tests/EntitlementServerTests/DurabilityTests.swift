@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(.onSQLite, arguments: [false, true])
-    func `a request with a failing disk operation is refused, and stored whole or not at all`(forEver: Bool)
+    func `a request with a failing disk operation is stored whole or not at all`(forEver: Bool)
         async throws
     {
         let scenario = try await Self.scenario.value

@@ -151,7 +151,7 @@ struct ConsoleBrowserTests {
     @Test(
         arguments: [(1280, "light"), (390, "dark")]
             + (isInFull ? [(1280, "dark"), (390, "light"), (1920, "light"), (1920, "dark")] : []))
-    func `an accessibility engine finds nothing wrong on the pages about customers`(width: Int, scheme: String)
+    func `an accessibility engine finds nothing wrong on customer pages`(width: Int, scheme: String)
         async throws
     {
         let bench = try await ServerBench.withConsole()

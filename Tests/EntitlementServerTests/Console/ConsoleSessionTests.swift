@@ -207,8 +207,7 @@ import Testing
 /// Two servers on one PostgreSQL.
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
 struct SharedConsoleSessionTests {
-    @Test func `a session of one server is valid at the other, and ends at both when its key is revoked`() async throws
-    {
+    @Test func `a session of one server is valid at the other, and a revoked key ends it at both`() async throws {
         try await ServerBench.$engine.withValue(.postgreSQL) {
             let first = try await ServerBench.withConsole()
             let second = try await ServerBench.withConsole(folder: first.folder, keys: first.keys)
