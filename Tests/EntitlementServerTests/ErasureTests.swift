@@ -261,7 +261,7 @@ import Testing
     }
 
     @Test(arguments: TransferMode.allCases)
-    func `a purchase after an erasure stays with its presenter until that customer returns`(mode: TransferMode)
+    func `a purchase after an erasure stays with its presenter until the erased customer returns`(mode: TransferMode)
         async throws
     {
         let bench = try await ServerBench { $0.apps[0].transferMode = mode }

@@ -144,7 +144,7 @@ struct KeychainStorageTests {
     }
 
     @Test(arguments: ["", String(repeating: "k", count: 256)])
-    func `an invalid idempotency key is refused`(key: String) {
+    func `a key that is empty or too long is refused`(key: String) {
         #expect(throws: PurchaseError(.storageFailed)) { try storage().set([1], for: key) }
         #expect(throws: PurchaseError(.storageFailed)) { try storage().data(for: key) }
     }
