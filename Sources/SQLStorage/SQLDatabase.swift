@@ -72,9 +72,8 @@ public protocol SQLDatabase: Sendable {
     @discardableResult
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T
 
-    /// Erases, from every file of the database, the rows that were deleted or overwritten before this call.
-    ///
-    /// Copies of such rows can remain in free pages, until `compact(upTo:)` removes them.
+    /// Erases the rows that were deleted or overwritten before this call from every file of the database, except copies
+    /// in free pages, which `compact(upTo:)` removes.
     ///
     /// - Returns: `false` while a reader or a copy uses an older state; call it again later.
     /// - Throws: ``SQLError``.

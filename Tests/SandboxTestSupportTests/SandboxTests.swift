@@ -35,7 +35,7 @@ import Testing
     }
 
     /// As in README.md.
-    @Test func `four lines sell in a test`() async throws {
+    @Test func `the four lines of README.md sell a product`() async throws {
         let catalogue = Self.examples + "/darkroom.storekit"
         let features = Self.examples + "/darkroom.features.json"
         let sandbox = try await Sandbox.open(catalogue: catalogue, features: features)

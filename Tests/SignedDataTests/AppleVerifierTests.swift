@@ -15,7 +15,7 @@ struct AppleVerifierTests {
 
     init() throws { store = try TestStore() }
 
-    @Test func `Apple's verifier accepts all five kinds`() async throws {
+    @Test func `Apple's verifier accepts each kind of document that is signed here`() async throws {
         let renewal = JWSRenewalInfoDecodedPayload {
             $0.originalTransactionId = "1"
             $0.autoRenewProductId = "com.example.pro.monthly"

@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a receipt's root with another issuer's name is not the trusted one, that of a JWS may be`() throws {
+    @Test func `a root with another issuer's name is refused in a receipt, and accepted in a JWS`() throws {
         let store = try TestStore()
         let (root, name) = (store.certificates[2], Array("Root".utf8))
         let place = try #require(root.indices.first { root[$0...].starts(with: name) })

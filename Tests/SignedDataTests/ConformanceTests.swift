@@ -33,7 +33,7 @@ struct ConformanceTests {
         #expect(verified.transaction == nil)
     }
 
-    @Test func `another bundle, environment, date or trust is refused`() throws {
+    @Test func `another bundle, environment, date or trust anchor is refused`() throws {
         let jws = try Conformance.text("apple-jws/transactionInfo")
         #expect(refusal { try verifier(bundleIDs: ["com.example.other"]).transaction(jws) } == .wrongBundle)
         #expect(refusal { try verifier(environments: [.production]).transaction(jws) } == .wrongEnvironment)

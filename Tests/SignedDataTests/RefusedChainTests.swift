@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `exactly the certificates above the leaf are authorities`() throws {
+    @Test func `exactly the certificates above the leaf must be authorities`() throws {
         var leaf = CertificateTemplate.leaf
         leaf.basicConstraints = "critical,CA:TRUE"
         leaf.keyUsage = "critical,digitalSignature,keyCertSign"

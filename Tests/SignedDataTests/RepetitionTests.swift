@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `many threads get the same results as one`() async throws {
+    @Test func `many threads get the same results as one thread`() async throws {
         let verifier = store.verifier
         let good = try (0..<8).map { try store.signer.sign(TestStore.transaction(id: String($0))) }
         let bad = try store.signed(signature: { [UInt8]($0.reversed()) })

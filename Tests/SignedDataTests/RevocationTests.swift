@@ -187,7 +187,7 @@ import Testing
 
     // MARK: - Answers
 
-    @Test func `a revoked certificate is refused for good, whichever of the two it is`() async throws {
+    @Test func `a revoked leaf or intermediate certificate is refused permanently`() async throws {
         for (leaf, intermediate) in [
             (OCSPResponder.CertificateStatus.revoked, OCSPResponder.CertificateStatus.good), (.good, .revoked),
         ] {
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func `revoked counts even if the other request got no answer`() async throws {
+    @Test func `a revoked certificate is refused even if the other request got no answer`() async throws {
         let responder = try await OCSPResponder(leaf: .revoked)
         var configuration = RevocationChecker.Configuration { url, body in
             if url.absoluteString == OCSPResponder.intermediateURL { throw OCSPResponder.Fault() }

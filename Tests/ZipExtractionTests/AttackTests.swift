@@ -109,7 +109,7 @@ import Testing
         try await fixture.refuse(ForgedArchive([.file("a").changingHeaders { $0.method = 99 }]), as: .encrypted)
     }
 
-    @Test func `rare compressions are refused, patches and parts of archives too`() async throws {
+    @Test func `rare compression methods, patches and parts of archives are refused`() async throws {
         for method in [1, 6, 9, 12, 14, 20, 93, 95, 98, 65535] {
             try await fixture.refuse(
                 ForgedArchive([.file("a").changingHeaders { $0.method = method }]), as: .unsupportedFeature)
@@ -126,7 +126,7 @@ import Testing
         try await fixture.refuse(part, as: .unsupportedFeature)
     }
 
-    @Test func `an entry's second name is refused unless it is the first`() async throws {
+    @Test func `an entry's second name is refused unless it equals the first`() async throws {
         func field(_ name: String) -> [UInt8] {
             le(0x7075, 2) + le(5 + name.utf8.count, 2) + le(1, 1) + le(CRC32.of(Array("a".utf8)), 4) + Array(name.utf8)
         }

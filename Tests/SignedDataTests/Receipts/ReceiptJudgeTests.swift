@@ -37,7 +37,7 @@ import Testing
         return all
     }
 
-    @Test func `OpenSSL and we accept every kind of receipt`() throws {
+    @Test func `OpenSSL and our verifier accept every kind of receipt`() throws {
         for (name, store, bytes) in try Self.good() {
             #expect(refusal { try store.verifier.verify(bytes) } == nil, "\(name)")
             #expect(OpenSSLJudge.accepts(bytes, root: store.chain.root), "\(name)")
@@ -71,7 +71,7 @@ import Testing
         #expect(try refused(EVP_md5()) == .chainInvalid)
     }
 
-    @Test func `OpenSSL accepts some receipts that we refuse, and never the reverse`() throws {
+    @Test func `OpenSSL accepts some receipts that our verifier refuses, and never the reverse`() throws {
         let store = try ReceiptStore(leafKey: ReceiptStore.rsaKey)
         let container = try store.container()
         let bytes = try container.bytes()
@@ -104,7 +104,7 @@ import Testing
             ])
         let lax: [(String, [UInt8])] = [
             ("something behind the end", bytes + [1, 2, 3]),
-            ("a certificate nobody needs", changed(container) { $0.certificates.append($0.certificates[2]) }),
+            ("an unneeded certificate", changed(container) { $0.certificates.append($0.certificates[2]) }),
             ("no root inside", changed(container) { $0.certificates.removeLast() }),
             ("certificates in another order", changed(container) { $0.certificates.reverse() }),
             (

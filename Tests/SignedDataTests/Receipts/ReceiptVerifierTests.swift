@@ -72,7 +72,7 @@ import Testing
         #expect(try refused { $0.receiptType = "Xcode" } == .wrongEnvironment)
     }
 
-    @Test func `a development machine's type is accepted on request only`() throws {
+    @Test func `the receipt type of a development machine is accepted only if configured`() throws {
         var receipt = ReceiptStore.receipt()
         receipt.receiptType = "Xcode"
         let bytes = try store.sign(receipt)

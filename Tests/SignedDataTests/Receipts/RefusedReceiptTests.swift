@@ -209,7 +209,7 @@ import Testing
         #expect(try refused(TestStore(intermediate: old)) == .certificateExpired)
     }
 
-    @Test func `a root of the same name is not the root, not even with the same key`() throws {
+    @Test func `a root of the same name is not trusted for receipts, even with the same key`() throws {
         let impostor = try ReceiptStore()
         let bytes = try impostor.sign()
         #expect(refusal { try store.verifier.verify(bytes) } == .untrustedRoot)
