@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `both markers are required`() throws {
+    @Test func `the markers of leaf and intermediate are required`() throws {
         var leaf = CertificateTemplate.leaf
         leaf.markers = [CertificateChain.intermediateMarker]
         var intermediate = CertificateTemplate.intermediate

@@ -80,7 +80,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `processes that migrate the same file at once apply each migration once`() async throws {
+    @Test func `connections that migrate the same file at once apply each migration once`() async throws {
         let steps = (0..<200).map { SQLMigration("\($0)", [.sqlite: "CREATE TABLE t\($0) (v INTEGER)"]) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {
