@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `every certificate of the chain has its own validity`() throws {
+    @Test func `the validity of intermediate and root is checked`() throws {
         var intermediate = CertificateTemplate.intermediate
         intermediate.notAfter = "20200101000000Z"
         var root = CertificateTemplate.root
