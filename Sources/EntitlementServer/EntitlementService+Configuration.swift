@@ -59,7 +59,7 @@ extension EntitlementService {
         /// `isExclusive`. Several servers can share a PostgreSQL database.
         public var database: any SQLDatabase
         /// A replica of a shared database. Customers are read from it if the request has `Souk-Min-Revision` or the
-        /// database is unreachable. The service does not close it.
+        /// database fails. The service does not close it.
         public var standby: (any SQLDatabase)?
         /// The lag of the standby, in seconds, above which it is not read.
         public var standbyLag: TimeInterval = 10

@@ -125,7 +125,7 @@ public final class EntitlementService: HTTPHandler {
     /// The handler of GET `/metrics`, for a port that only the monitoring can reach.
     public var metricsHandler: any HTTPHandler { MetricsRoute(metrics: metrics).handler }
 
-    /// Runs the background jobs: recomputes expired answers, posts events to webhooks and deletes old events.
+    /// Runs the background jobs, which recompute expired answers, post events to webhooks, delete old events, and more.
     ///
     /// Call it once, in a task beside the listener. It returns after its task was cancelled. By then the streams of
     /// events have ended, so that the listener can stop without cutting connections.
@@ -177,8 +177,8 @@ public final class EntitlementService: HTTPHandler {
 
     private func newKey(_ kind: KeyKind) -> String { KeyText.make(kind, from: configuration.randomBytes(32)) }
 
-    /// Stores the apps, and returns their token secrets and active rules. Invalidates the stored answers of an app
-    /// whose features changed.
+    /// Stores the apps, and returns their token secrets and active rules. If the database is not shared, invalidates
+    /// the stored answers of an app whose features changed.
     private static func registerApps(
         _ configuration: Configuration, into database: any SQLDatabase
     ) async throws -> (secrets: [BundleID: [UInt8]], rules: ActiveRules) {

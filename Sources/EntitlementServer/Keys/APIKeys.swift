@@ -42,8 +42,8 @@ package struct APIKeys: Sendable {
     /// Creates a key for an app of the ledger, with a label of at most 100 bytes.
     ///
     /// - Parameter save: Receives the key before it becomes valid.
-    /// - Throws: The error that `save` throws, in which case no key is created, and `EntitlementServerError` with
-    ///   `unknownApp` if no server served the app from this ledger.
+    /// - Throws: The error of `save`, in which case no key is created, and `EntitlementServerError` with `unknownApp`
+    ///   if no server served the app from this ledger, or `invalidConfiguration` for the label.
     @discardableResult
     package func create(
         _ kind: KeyKind, for bundleID: BundleID, label: String? = nil,

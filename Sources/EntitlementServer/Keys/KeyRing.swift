@@ -39,7 +39,7 @@ final class KeyRing: Sendable {
     static let cacheLifetime = Duration.seconds(1)
 
     private let database: any SQLDatabase
-    /// The replica that is read if the database is unreachable.
+    /// The replica that is read if the database fails.
     private let standby: (any SQLDatabase)?
     private let clock: MonotonicClock
     private let realClock: any WallClock
