@@ -46,7 +46,7 @@ public final class JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
     public let revocationReason = PayloadField<AppStoreServerAPI.RevocationReason>("revocationReason")
     /// The extent of the refund or revocation.
     public let revocationType = PayloadField<AppStoreServerAPI.RevocationType>("revocationType")
-    /// The part that was refunded, in thousandths of a percent.
+    /// The part that was refunded or revoked, in thousandths of a percent.
     public let revocationPercentage = PayloadField<Int>("revocationPercentage")
     /// Whether the customer moved to a higher level of the group.
     public let isUpgraded = PayloadField<Bool>("isUpgraded")
