@@ -45,7 +45,7 @@ self-test: ## Plant faults before each gate that was changed, expect it to find 
 	@Scripts/check --self-tests
 
 format: ## Format every Swift file with swift format
-	@swift format --in-place --parallel --recursive Package.swift Sources Tests Examples
+	@swift format --in-place --parallel --recursive Package.swift Sources Benchmarks Examples Tests
 
 bench: ## Measure the frequent operations beside their references
 	@Scripts/install-dependencies run

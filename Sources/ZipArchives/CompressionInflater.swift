@@ -26,7 +26,8 @@
             stream.deallocate()
         }
 
-        /// Decompresses the next bytes. The framework does not read the address of an empty input.
+        /// Decompresses the next bytes. An empty input can lack an address. The address of `output` takes its place,
+        /// and the framework reads nothing from it.
         func inflate(
             _ input: UnsafeRawBufferPointer, into output: UnsafeMutableRawBufferPointer, isLast: Bool
         ) -> InflateStep {

@@ -45,7 +45,7 @@ struct TimestampsTests {
         #expect(timestamps.report(2, later) < again)
     }
 
-    @Test func `an event is later than every report, also to accounts that were forgotten`() {
+    @Test func `an event is later than every report, also to accounts outside the memory of 4,096`() {
         let timestamps = Timestamps(floor: .distantPast)
         for account in 1...6000 { #expect(timestamps.report(Int64(account), clock) >= clock) }
         _ = timestamps.report(7000, clock.addingTimeInterval(0.5))

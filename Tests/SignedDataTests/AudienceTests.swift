@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `an unexpected environment has one error for one expected environment and another for several`() throws {
+    @Test func `a wrong environment is wrongEnvironment if one is accepted, otherwise environmentNotAccepted`() throws {
         var payload = TestStore.transaction()
         payload.environment = .production
         let jws = try store.signer.sign(payload)

@@ -24,7 +24,7 @@ public final class JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
     public let isInBillingRetryPeriod = PayloadField<Bool>("isInBillingRetryPeriod")
     /// The end of the grace period, in which access continues although the charge failed.
     public let gracePeriodExpiresDate = PayloadField<Date>("gracePeriodExpiresDate")
-    /// Whether the customer answered a price increase.
+    /// The answer to a price increase.
     public let priceIncreaseStatus = PayloadField<AppStoreServerAPI.PriceIncreaseStatus>("priceIncreaseStatus")
     /// The kind of offer of the next period.
     public let offerType = PayloadField<AppStoreServerAPI.OfferType>("offerType")
@@ -82,7 +82,8 @@ extension AppStoreServerAPI {
         public static let other = Self(rawValue: 5)
     }
 
-    /// Whether the customer answered a price increase that needs consent.
+    /// The answer of the customer to a price increase. `accepted` also states that the customer was informed of an
+    /// increase that needs no consent.
     public struct PriceIncreaseStatus: OpenAppStoreValue {
         public let rawValue: Int
         public init(rawValue: Int) { self.rawValue = rawValue }

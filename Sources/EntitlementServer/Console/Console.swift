@@ -158,8 +158,8 @@ struct Console: Sendable {
         return response
     }
 
-    /// Returns a response with a page, for this origin only. With the referrer policy of other pages, browsers would
-    /// send the origin "null" with forms.
+    /// Returns a response with a page, for this origin only. Other pages have the policy `no-referrer`, with which
+    /// browsers send the origin "null" with forms.
     static func response(_ page: Page, status: Int = 200) -> HTTPResponse {
         var response = HTTPResponse(status: status, page: page)
         response.headers["Referrer-Policy"] = "same-origin"

@@ -13,7 +13,8 @@ extension Ledger {
     ///
     /// - Parameters:
     ///   - purchase: The purchase whose facts are listed; `nil` for all.
-    ///   - position: The position of a fact, after which the list continues.
+    ///   - position: The position of the last fact on the previous page; the list continues with older facts. `nil`
+    ///     begins with the newest.
     func record(
         of key: CustomerKey, purchase: TransactionID?, before position: Int64?
     ) async throws -> CustomerRecord? {
@@ -44,7 +45,7 @@ extension Ledger {
         }
     }
 
-    /// A name as the ledger knows it.
+    /// A customer id or alias, and the customer that it names.
     struct KnownName: Sendable {
         /// The customer that the name belongs to; the name itself if it is no alias.
         let customer: CustomerID
@@ -52,7 +53,7 @@ extension Ledger {
         let isErased: Bool
     }
 
-    /// Returns what the ledger knows about a name.
+    /// Returns the customer that a customer id or alias names.
     func knownName(_ key: CustomerKey) throws -> KnownName {
         try database.read { connection in
             let transaction = transaction(connection, on: key.ledgerID)

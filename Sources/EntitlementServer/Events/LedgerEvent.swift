@@ -46,7 +46,8 @@ struct LedgerEvent: Sendable {
         return envelope.encoded()
     }
 
-    /// Returns the event `events.expired`, which reports that events after `sequence` were deleted.
+    /// Returns the event `events.expired`: events after the number `sequence` are missing, because they were deleted or
+    /// damaged.
     static func expired(after sequence: Int64, in ledgerID: LedgerID, at instant: Date) -> [UInt8] {
         envelope(id: String(sequence), type: "events.expired", ledgerID: ledgerID, at: instant)
     }

@@ -6,15 +6,15 @@ import StoreModel
 ///
 /// Each step reads the purchases that a few new facts belong to. For each of them it computes the contributions without
 /// and with the new facts, and adds the difference to the sums. The sums and the number of the last fact are written in
-/// one transaction, so a fact counts once, also after a crash and if two servers run the job. Purchases do not wait for
-/// it: they only write facts.
+/// one transaction, so a fact counts once, also after a crash and if two servers run the job. A purchase only writes
+/// its facts, and computes no sums. On SQLite it can wait for the short transaction of a step.
 ///
 /// On PostgreSQL a fact can be committed after another one with a greater number. So a step first reads the last number
-/// and begins a transaction, whose id is greater than that of every transaction with a smaller number. It continues when
-/// all transactions with a smaller id have ended.
+/// and then takes a transaction id. This id is greater than that of every transaction that took a smaller number for a
+/// fact. The step continues when all transactions with a smaller id have ended.
 final class FigureAggregator: Sendable {
-    /// The version of the definitions. It grows when other contributions follow from the same facts; then all sums are
-    /// computed again. A server with an earlier version leaves them to the others.
+    /// The version of the definitions. Increase it when changed code computes other contributions from the same facts:
+    /// then all sums are computed again. A server with an earlier version does not change the sums.
     static let version: Int64 = 1
     /// The largest number of facts in one step. It is limited because writes on SQLite wait for the step's transaction.
     private let batchSize: Int64

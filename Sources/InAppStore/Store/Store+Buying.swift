@@ -122,9 +122,11 @@ extension Store {
             try await coordinator.acquire(product.id)
             return StorePurchase(transaction: nil, isPendingAcknowledgement: false)
         }
+        let id: ProductID
+        do { id = try await idToBuy(for: product) } catch { throw PurchaseError.ofPurchase(error) }
         let owner = coordinator.owner
         let answer = await queue.purchase(
-            try await idToBuy(for: product), quantity: quantity,
+            id, quantity: quantity,
             appAccountToken: owner.isAnonymous ? nil : owner.customer.appAccountToken, offer: offer)
         let isPending = answer.transaction.map { coordinator.isProvisional($0.id) } ?? false
         if case .failed(let error) = answer.outcome, !isPending { throw PurchaseError.ofPurchase(error) }
@@ -136,6 +138,7 @@ extension PurchaseError {
     /// Converts the error of a failed purchase.
     static func ofPurchase(_ error: any Error) -> PurchaseError {
         if let error = error as? ProductRequestError { return PurchaseError(error) }
+        if error is CancellationError { return PurchaseError(.operationCancelled, "The purchase was cancelled.") }
         guard let error = error as? PaymentError else {
             return PurchaseError(.purchaseFailed, "The purchase failed.", underlying: error)
         }

@@ -54,7 +54,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         let coordinator = try StoreCoordinator(
             list: parts.productList, customer: configuration.customer, validator: parts.validator,
             localVerifier: configuration.localVerifier, siblings: parts.siblings, storage: parts.storage,
-            clock: configuration.clock, sleep: configuration.sleep, timeouts: configuration.timeouts,
+            clock: configuration.clock, sleep: configuration.sleep, timeLimits: configuration.timeLimits,
             log: configuration.log)
         self.coordinator = coordinator
         connection = parts.connection

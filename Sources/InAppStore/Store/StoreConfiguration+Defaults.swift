@@ -21,7 +21,8 @@ extension StoreConfiguration {
         var contentManager: any ContentManager
     }
 
-    /// Returns the parts. Throws `PurchaseError`: `missingSetting`, and the errors of reading the product list.
+    /// Returns the parts. Throws `PurchaseError`: `missingSetting`, `storageFailed`, and the errors of reading the
+    /// product list.
     func resolved() throws -> Parts {
         let productList =
             try productList ?? ProductList(contentsOf: productListFile(), decryptor: productListDecryptor)
@@ -34,7 +35,7 @@ extension StoreConfiguration {
             credits: credits ?? validator as? any CreditService, contentManager: contentManager ?? defaultContent())
     }
 
-    var timeouts: StoreState.Timeouts {
+    var timeLimits: StoreState.TimeLimits {
         .init(
             grace: gracePeriod.inSeconds, offline: offlineTimeToLive.inSeconds,
             validation: validationInterval.inSeconds,

@@ -16,7 +16,7 @@ import StoreModel
 ///
 ///     let store = try Store(configuration: StoreConfiguration(productListPath: "products.json"))
 public struct StoreConfiguration: Sendable {
-    /// The path of the product list, a JSON document (Documentation/InAppStore.md). A relative path is looked up among
+    /// The path of the product list, a JSON document (Documentation/ProductList.md). A relative path is looked up among
     /// the resources of `bundle`, then in the current folder.
     public var productListPath: String
     /// The product list; replaces the file.

@@ -41,7 +41,7 @@ actor StoreCoordinator {
         list: ProductList, customer: CustomerID?, validator: any ReceiptValidator,
         localVerifier: (any TransactionVerifier)?, siblings: SiblingApps?, storage: any SecureStorage,
         clock: any WallClock, sleep: @escaping @Sendable (Duration) async throws -> Void,
-        timeouts: StoreState.Timeouts, log: (@Sendable (LogEntry) -> Void)?
+        timeLimits: StoreState.TimeLimits, log: (@Sendable (LogEntry) -> Void)?
     ) throws {
         let events = EventBroadcaster<StoreEvent> { log?(LogEntry($0)) }
         self.events = events
@@ -59,7 +59,7 @@ actor StoreCoordinator {
         let owner = StoreState.Owner(
             customer: try customer ?? records.anonymousCustomer(reportingTo: events), isAnonymous: customer == nil)
         var state = StoreState(
-            list: list, owner: owner, timeouts: timeouts)
+            list: list, owner: owner, timeLimits: timeLimits)
         state.answer = records.value(StoreRecords.Key.answer, of: owner.customer, reportingTo: events)
         state.acquiredViaSubscription =
             records.value(StoreRecords.Key.acquired, of: owner.customer, reportingTo: events) ?? []

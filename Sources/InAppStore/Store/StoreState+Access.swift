@@ -32,7 +32,7 @@ extension StoreState {
         }
         let others =
             [answer?.customer.validUntil, offlineEnd].compactMap { $0 }
-            + provisional.map { $0.end(after: timeouts.offline) } + siblings.values.flatMap(\.ends)
+            + provisional.map { $0.end(after: timeLimits.offline) } + siblings.values.flatMap(\.ends)
         return (ends + subscriptionEnds + others).filter { $0 > now }.min()
     }
 
@@ -70,11 +70,11 @@ extension StoreState {
     }
 
     /// The end of all grace periods while the server is unreachable; `nil` if no request failed since the last answer.
-    private var offlineEnd: Date? { answer?.failingSince.map { $0 + timeouts.offline } }
+    private var offlineEnd: Date? { answer?.failingSince.map { $0 + timeLimits.offline } }
 
     private static func isRevoked(_ subscription: CustomerSubscription) -> Bool {
         subscription.revokedAt != nil || subscription.state == .revoked
     }
 
-    private var graceSpan: TimeInterval { answer?.customer.environment == .production ? timeouts.grace : 0 }
+    private var graceSpan: TimeInterval { answer?.customer.environment == .production ? timeLimits.grace : 0 }
 }

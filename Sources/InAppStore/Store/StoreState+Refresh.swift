@@ -20,8 +20,8 @@ extension StoreState {
         let mayRenew = answer.subscriptions.contains {
             ![.expired, .revoked].contains($0.state) && $0.revokedAt == nil
         }
-        guard answer.environment != .production, mayRenew else { return timeouts.validation }
-        return min(timeouts.sandboxValidation, timeouts.validation)
+        guard answer.environment != .production, mayRenew else { return timeLimits.validation }
+        return min(timeLimits.sandboxValidation, timeLimits.validation)
     }
 
     /// Returns whether the answer is missing or no longer valid at `now`, and should be requested.

@@ -22,13 +22,13 @@ struct StoreState: Sendable, Equatable {
     var siblings: [BundleID: SharedUserInfo] = [:]
     /// This app's bundle id, if it shares its subscriptions.
     var application: BundleID?
-    var timeouts = Timeouts()
+    var timeLimits = TimeLimits()
     /// The number of failed requests since the last answer, and when the last of them failed.
     var failures = 0
     var lastFailure: Date?
 
     /// The time limits, in seconds.
-    struct Timeouts: Sendable, Equatable {
+    struct TimeLimits: Sendable, Equatable {
         /// The time for which an entitlement lasts after its expiry while there is no answer of the server. Applies to
         /// production only.
         var grace: TimeInterval = 7 * 86400

@@ -40,12 +40,12 @@ struct ProvisionalPurchase: Sendable, Equatable, Codable {
 extension StoreState {
     /// Returns the purchases that give provisional access at `now`. A purchase that the server has revoked gives none.
     func activeProvisionalPurchases(at now: Date) -> [ProvisionalPurchase] {
-        provisional.filter { now < $0.end(after: timeouts.offline) && !isRevokedByServer($0) }
+        provisional.filter { now < $0.end(after: timeLimits.offline) && !isRevokedByServer($0) }
     }
 
     var provisionalSubscriptions: [CustomerSubscription] {
         provisional.filter { $0.kind == .autoRenewableSubscription && !isRevokedByServer($0) }.map { purchase in
-            let end = purchase.end(after: timeouts.offline)
+            let end = purchase.end(after: timeLimits.offline)
             return CustomerSubscription(
                 productID: purchase.productID, originalTransactionID: purchase.originalTransactionID, state: .active,
                 startedAt: purchase.purchasedAt, expiresAt: purchase.expiresAt ?? end, effectiveUntil: end)

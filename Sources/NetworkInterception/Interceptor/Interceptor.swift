@@ -48,7 +48,7 @@ public final class Interceptor: Sendable {
     /// Handles requests that begin from now on.
     public func run() { isOn.withLock { $0 = true } }
 
-    /// Passes requests that begin from now on unchanged and unrecorded. Active exchanges are handled until they end.
+    /// From now on, new requests pass unchanged and unrecorded. Active exchanges are handled until they end.
     public func pause() { isOn.withLock { $0 = false } }
 
     /// Whether requests are handled.

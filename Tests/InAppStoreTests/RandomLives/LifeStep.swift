@@ -6,9 +6,11 @@ import StoreModel
 /// One event in the life of a customer and their device.
 enum LifeStep: Hashable, Sendable {
     case buy(ProductID)
-    case buyAndCrash(ProductID, after: Int)
+    case buyAndCrash(ProductID, afterRequests: Int)
     case subscribe
+    /// Takes a product that is included in the subscription.
     case acquire(ProductID)
+    /// Takes all products that are included in the subscription.
     case acquireAll
     case restore
     case refresh
@@ -21,9 +23,9 @@ enum LifeStep: Hashable, Sendable {
     case mend
     case crash
     case logOutAndIn
-    /// Sets the device's clock ahead or behind by this time, or right again. It is never corrected in part, because the
-    /// store could not distinguish that from passing time.
-    case setClock(ahead: Int)
+    /// Sets the device's clock this many days ahead of the true time, or behind it if negative. No step corrects only a
+    /// part of the error, because the store could not distinguish that from passing time.
+    case setClock(daysAhead: Int)
 
     static func life(of length: Int, _ chance: inout SeededNumbers) -> [LifeStep] {
         (0..<length).map { _ in random(&chance) }
@@ -33,7 +35,7 @@ enum LifeStep: Hashable, Sendable {
         let sold: [ProductID] = ["pack", "lens", "coins"]
         switch Int.random(in: 0..<30, using: &chance) {
         case 0..<4: return .buy(pick(sold, &chance))
-        case 4: return .buyAndCrash(pick(sold, &chance), after: Int.random(in: 0..<8, using: &chance))
+        case 4: return .buyAndCrash(pick(sold, &chance), afterRequests: Int.random(in: 0..<8, using: &chance))
         case 5..<8: return .subscribe
         case 8..<10: return .acquire(pick(["film.noir", "film.warm", "hat"], &chance))
         case 10..<12: return .acquireAll
@@ -46,7 +48,7 @@ enum LifeStep: Hashable, Sendable {
         case 22..<24: return .cut(pick([[.store], [.server], [.store, .server]], &chance))
         case 24..<26: return .mend
         case 26: return .crash
-        case 27..<29: return .setClock(ahead: pick([0, -10, 10], &chance))
+        case 27..<29: return .setClock(daysAhead: pick([0, -10, 10], &chance))
         default: return .logOutAndIn
         }
     }

@@ -142,6 +142,29 @@ struct StoreProductsTests {
         await store.close()
     }
 
+    @Test func `a purchase fails with a PurchaseError if the storefront cannot be requested`() async throws {
+        breakStore()
+        let store = try await test.open(list: try withVariants)
+        await #expect(throws: PurchaseError(.productsMetadataFetchingFailed, "")) {
+            try await store.purchaseProduct("lens")
+        }
+        #expect(test.connection.payments.isEmpty)
+        await store.close()
+    }
+
+    @Test func `a purchase that is cancelled during the request for the storefront throws operationCancelled`()
+        async throws
+    {
+        test.connection.before { call in if case .products = call { try await Gate().pass() } }
+        let store = try await test.open(list: try withVariants)
+        let purchase = Task { try await store.purchaseProduct("lens") }
+        await test.connection.calls.wait { $0.contains { if case .products = $0 { true } else { false } } }
+        purchase.cancel()
+        await #expect(throws: PurchaseError(.operationCancelled, "")) { try await purchase.value }
+        #expect(test.connection.payments.isEmpty)
+        await store.close()
+    }
+
     @Test func `a purchase before the prices are known buys the variant of the storefront`() async throws {
         sellVariants(in: "IND")
         test.connection.before { call in

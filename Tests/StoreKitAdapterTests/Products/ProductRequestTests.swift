@@ -50,7 +50,7 @@ struct ProductRequestTests {
         #expect(questions == [["a"], ["b", "x"]])
     }
 
-    @Test func `a request that has only unknown products fails, and so does every purchase of one`() async {
+    @Test func `a request with only unknown products fails, for several products and for one`() async {
         let request = ProductRequest(connection: store)
         #expect(await words { try await request.products(["x", "y"]) } == "invalid: x, y")
         #expect(await words { ProductAnswer(products: [try await request.product("x")]) } == "invalid: x")
@@ -67,7 +67,7 @@ struct ProductRequestTests {
 
     private static let german = Storefront(countryCode: "DEU", id: "143443", locale: "de_DE", currency: "EUR")
 
-    private func isThere(_ storefront: Storefront, _ request: ProductRequest) async throws {
+    private func waitForStorefront(_ storefront: Storefront, in request: ProductRequest) async throws {
         try await until("the storefront is \(storefront.countryCode)") { await request.storefront == storefront }
     }
 
@@ -86,7 +86,7 @@ struct ProductRequestTests {
         _ = try await request.products(["a"])
         store.set(products: [Self.product("a", "4,99 €")])
         store.set(storefront: Self.german)
-        try await isThere(Self.german, request)
+        try await waitForStorefront(Self.german, in: request)
         #expect(try await request.products(["a"]).products.first?.displayPrice == "4,99 €")
         #expect(questions.count == 2)
         #expect(store.calls.all.filter { $0 == .storefront }.count == 1, "the storefront was sent, not requested")
@@ -130,7 +130,7 @@ struct ProductRequestTests {
         try await isAsked.pass()
         store.set(products: [Self.product("a", "4,99 €")])
         store.set(storefront: Self.german)
-        try await isThere(Self.german, request)
+        try await waitForStorefront(Self.german, in: request)
         gate.open()
         #expect(try await answer.value == "4,99 €")
         #expect(questions == [["a"], ["a"]])
@@ -185,7 +185,7 @@ struct ProductRequestTests {
         #expect(store.calls.all.filter { $0 == .storefront }.count == 1)
     }
 
-    @Test func `a request without callers can be joined, and its failure reaches no caller`() async throws {
+    @Test func `a request whose only caller was cancelled can be joined by another caller`() async throws {
         let gate = Gate()
         store.before { call in if case .products = call { try await gate.pass() } }
         let request = ProductRequest(connection: store)
@@ -200,7 +200,7 @@ struct ProductRequestTests {
         #expect(questions == [["a"]])
     }
 
-    @Test func `retrieving from within an answer, and retrieving before buying, lose no handler (250)`() async throws {
+    @Test func `a request after a failed one and two requests at the same time are answered`() async throws {
         let request = ProductRequest(connection: store)
         store.before { call in
             if case .products = call { throw StoreFailure(code: .unreachable, reason: "gone") }

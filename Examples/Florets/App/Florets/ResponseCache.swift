@@ -37,7 +37,7 @@ final class ResponseCache: InterceptableFloret {
     }
 
     func didRespond(_ record: Record) async -> Record {
-        // Only complete responses of the network: a stream is not complete, and the app reads it.
+        // Only complete responses from the network. The bytes of a stream arrive later, while the app reads it.
         guard record.timing.sent != nil, let key = key(of: record.designatedRequest), let response = record.response,
             response.status == 200, response.body.buffered != nil, response.headers["Cache-Control"] != "no-store"
         else { return record }

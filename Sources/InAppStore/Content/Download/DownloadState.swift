@@ -111,8 +111,8 @@ struct DownloadRequest: Sendable {
     }
 }
 
-/// A `Content-Range` such as `bytes 0-99/200` (RFC 9110 section 14.4). A range with an unknown length is invalid here,
-/// because the download could not continue.
+/// A `Content-Range` such as `bytes 0-99/200` (RFC 9110 section 14.4). A header without the total length of the file
+/// (`*`) is invalid here, because the download could not continue.
 struct SentRange: Hashable, Sendable {
     let range: Range<Int>
     let total: Int

@@ -4,12 +4,13 @@ import Primitives
 
 /// A folder of recorded exchanges, with a folder for each request and numbered files of its responses.
 struct MockFolder: Sendable {
-    /// The greatest number of recordings that are read.
+    /// The largest number of JSON files in the folder.
     static let maximumRecordings = 10_000
 
     let path: String
 
-    /// Reads all exchanges in the order of their paths, then those that Cauli recorded.
+    /// Reads all exchanges in the order of their paths, then those that the iOS library Cauli wrote into `record.json`
+    /// files.
     ///
     /// Throws `InterceptionError.storageFailed` if the folder cannot be read, and `invalidFile` if a file is malformed,
     /// with its path and the location of the error.
@@ -26,7 +27,7 @@ struct MockFolder: Sendable {
         guard files.count <= Self.maximumRecordings else {
             throw InterceptionError(
                 .storageFailed,
-                "The folder \(path) has more than \(Self.maximumRecordings) recordings: divide it into several folders."
+                "The folder \(path) has more than \(Self.maximumRecordings) JSON files: divide it into several folders."
             )
         }
         let cauli = files.filter { $0 == "record.json" || $0.hasSuffix("/record.json") }
@@ -82,8 +83,8 @@ struct MockFolder: Sendable {
         return names.compactMap { $0.hasSuffix(".json") ? Int($0.dropLast(".json".count)) : nil }.max() ?? 0
     }
 
-    /// The folder of a request: the readable part of its method and URL, and a digest. The name is unique for each URL
-    /// and valid on every file system.
+    /// The folder of a request: the readable part of its method and URL, and a digest. Requests that differ in what
+    /// `matching` compares have different names. A name is valid on every file system.
     static func name(for request: HTTPRequest, _ matching: MockFloret.Matching) -> String {
         let parts = URLParts(request.url)
         let text = "\(request.method.rawValue)_\(parts?.host ?? "")\(request.path)"
