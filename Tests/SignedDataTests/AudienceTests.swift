@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `an error quotes at most one line of the document`() throws {
+    @Test func `an error quotes the document in one short printable line`() throws {
         var payload = TestStore.transaction()
         payload.bundleId = String(repeating: "x", count: 500) + "\u{1B}[31m\n"
         let jws = try store.signer.sign(payload)
