@@ -6,8 +6,8 @@ import Testing
 @testable import AppStoreSimulator
 
 struct CatalogueLintTests {
-    /// A change in a version's catalogue, and the finding that it causes. `place` is the pointer of the finding; by
-    /// default it is that of the change.
+    /// A change in a version's catalogue, and the finding that it causes. `place` is the pointer of the finding, by
+    /// default the pointer of the change.
     struct Fault: Sendable {
         var text: String
         var pointer: String
@@ -142,7 +142,7 @@ struct CatalogueLintTests {
         for text in ["\(key)", String(reflecting: key), dumped] { #expect(!text.contains("not a key")) }
     }
 
-    /// Checks that each finding points to an existing place, or to a missing member of one.
+    /// Checks that each finding points to an existing value, or to a missing member of an existing value.
     private static func check(_ findings: [CatalogueFinding], _ document: JSONValue?) {
         for finding in findings {
             #expect(finding.file == "fuzz" && !finding.reason.isEmpty)

@@ -100,7 +100,7 @@ struct KeychainStorageTests {
         #expect(keychain.written.map(\.accessibility) == [.afterFirstUnlock, .whenUnlocked])
     }
 
-    @Test func `an item that another process creates in between is overwritten`() throws {
+    @Test func `a write succeeds if another process creates the item between update and add`() throws {
         try storage().set([1], for: "session")
         keychain.refuse(.itemNotFound)
         try storage().set([2], for: "session")

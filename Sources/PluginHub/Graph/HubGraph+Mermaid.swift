@@ -10,8 +10,8 @@ extension HubGraph {
         var missingPlugins: [String] = []
         for arrow in arrows {
             let messages = arrow.messages.map(Self.mermaid).joined(separator: "<br/>")
-            let from = arrow.from.map { "p\($0)" } ?? missingPlugin("i", besides: arrow.to)
-            let to = arrow.to.map { "p\($0)" } ?? missingPlugin("o", besides: arrow.from)
+            let from = arrow.from.map { "p\($0)" } ?? missingPlugin("i", connectedTo: arrow.to)
+            let to = arrow.to.map { "p\($0)" } ?? missingPlugin("o", connectedTo: arrow.from)
             arrowLines.append("    \(from) \(arrow.kind.mermaidArrow)|\"\(messages)\"| \(to)")
             missingPlugins += [arrow.from == nil ? from : nil, arrow.to == nil ? to : nil].compactMap { $0 }
         }
@@ -22,7 +22,7 @@ extension HubGraph {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    private func missingPlugin(_ prefix: String, besides plugin: Plugin.ID?) -> String { "\(prefix)\(plugin ?? 0)" }
+    private func missingPlugin(_ prefix: String, connectedTo plugin: Plugin.ID?) -> String { "\(prefix)\(plugin ?? 0)" }
 
     /// Escapes every ASCII character except letters, digits, spaces and `._-/`, so that Mermaid does not interpret
     /// quotes and markup.

@@ -122,7 +122,7 @@ extension StoreControlWire.Promotion: WireModel {
 extension StoreControlWire.Redeem: WireModel {
     static let schemaName = "Redeem"
     static let schema = WireSchema.object([
-        .required("code", .name.described("the identifier of an offer in the catalogue that a code redeems")),
+        .required("code", .name.described("the identifier of an offer in the catalogue's codeOffers")),
         .optional("productID", .product), .optional("appAccountToken", .uuid),
     ])
 }
@@ -228,7 +228,7 @@ extension StoreControlWire.NewPrice: WireModel {
         .required("price", .price),
         .optional(
             "needsConsent",
-            .flag.described("whether a subscription ends without the customer's consent; true by default")),
+            .flag.described("whether a subscription ends if its customer does not consent; true by default")),
     ])
 }
 
