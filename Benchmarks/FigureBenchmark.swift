@@ -58,7 +58,7 @@ enum FigureBenchmark {
         return results
     }
 
-    /// Inserts monthly and yearly subscriptions that begin on days of 2024 and 2025, in ten countries.
+    /// Inserts subscriptions of one to twelve months that begin on days of 2024 and 2025, in ten countries.
     private static func insert(_ numbers: ClosedRange<Int>, in database: SQLiteDatabase) async throws {
         try await database.write { connection in
             try connection.execute(

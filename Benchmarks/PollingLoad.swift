@@ -39,9 +39,9 @@ struct PollingLoad {
     /// Sends `count` requests over `connections` connections. Throws unless every response is a success.
     ///
     /// - Parameters:
-    ///   - isSpinning: polls without sleeping. A sleeping client must be woken for each response of a slow server, but
-    ///     seldom for those of a fast one. So a comparison of both servers would be wrong.
-    ///   - request: the bytes of the n-th request.
+    ///   - isSpinning: Whether the client polls without sleeping. A sleeping client must be woken for each response of a
+    ///     slow server, but seldom for those of a fast one. So a comparison of both servers would be wrong.
+    ///   - request: Returns the bytes of the n-th request.
     static func run(
         port: Int, connections: Int, count: Int, isSpinning: Bool = false,
         request: @escaping @Sendable (Int) -> [UInt8]

@@ -4,9 +4,9 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Reads and verifies receipts whose certificates were verified before. The reference is OpenSSL's `CMS_verify` of the
-/// same bytes. Receipts are signed with RSA, as Apple's are, or with ECDSA, as a simulator's are. The ECDSA signature
-/// costs more than all other work.
+/// Reads and verifies receipts. Except in `cold`, their certificates were verified before. The reference is OpenSSL with
+/// the same bytes. Receipts are signed with RSA, as Apple's are, or with ECDSA, as a simulator's are. The ECDSA
+/// signature costs more than all other work.
 enum ReceiptBenchmark {
     private static let creationDate = Date(timeIntervalSince1970: 1_763_000_000)
 

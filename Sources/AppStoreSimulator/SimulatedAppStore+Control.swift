@@ -115,7 +115,8 @@ extension SimulatedAppStore {
     /// Advances the clock. Everything that is due by the new time has happened when this function returns.
     ///
     /// Throws `malformed` unless the request has exactly one of period, seconds and instant. Throws `invalidValue` for
-    /// more than 200 years, for a time in the year 9000 or later, and for an instant in the past.
+    /// a length of zero or of more than 200 years, for an instant that is not later than now, and for a new time in the
+    /// year 9000 or later.
     @discardableResult
     package func advance(_ request: StoreControlWire.Advance) async throws -> StoreControlWire.ClockState {
         let jump = try Self.jump(request)
@@ -129,7 +130,8 @@ extension SimulatedAppStore {
     ///
     /// - Parameter period: The period.
     /// - Returns: The new time.
-    /// - Throws: `SimulatorError` (`invalidValue`) for more than 200 years.
+    /// - Throws: `SimulatorError` (`invalidValue`) for a period of zero or of more than 200 years, and for a new time in
+    ///   the year 9000 or later.
     @discardableResult
     public func advance(by period: SubscriptionPeriod) async throws -> Date {
         try await advance(StoreControlWire.Advance(period: period)).now
@@ -139,7 +141,8 @@ extension SimulatedAppStore {
     ///
     /// - Parameter instant: The instant.
     /// - Returns: The new time.
-    /// - Throws: `SimulatorError` (`invalidValue`) for an instant in the past, and for more than 200 years.
+    /// - Throws: `SimulatorError` (`invalidValue`) for an instant that is not later than now, more than 200 years later,
+    ///   or in the year 9000 or later.
     @discardableResult
     public func advance(to instant: Date) async throws -> Date {
         try await advance(StoreControlWire.Advance(to: instant)).now

@@ -80,14 +80,15 @@ extension SimulatedAppStore {
             products: found, invalidProductIDs: wanted.subtracting(found.map(\.id)).sorted())
     }
 
-    /// Returns a device, for the device itself. Throws `unknownDevice`, and the fault that the settings inject.
+    /// Returns a device at its own request. Throws `unknownDevice`, and the fault that the settings inject.
     package func state(of id: DeviceID) async throws -> StoreWire.Device {
         try await applyInjectedFaults(to: .device)
         return try device(id)
     }
 
-    /// Returns the updates after a cursor. Without updates, waits for one, at most `wait` seconds. Without a cursor,
-    /// returns unfinished transactions and updates that the device has not received.
+    /// Returns the updates after a cursor. Waits for an update, a promoted purchase or a change of the open messages if
+    /// there is none, at most `wait` seconds. Without a cursor, returns unfinished transactions and updates that the
+    /// device has not received.
     ///
     /// Each answer has the open messages and promoted purchases. A request with a cursor acknowledges everything up to
     /// it.
@@ -228,7 +229,8 @@ extension SimulatedAppStore {
         return try ownedTransactions(of: id)
     }
 
-    /// Returns the transactions that give the device's account access now, signed now, without a sync.
+    /// Returns the transactions that give the device's account access now, signed now. Unlike `restore`, it never fails
+    /// with an injected fault.
     ///
     /// - Parameter id: The device.
     /// - Returns: The transactions.

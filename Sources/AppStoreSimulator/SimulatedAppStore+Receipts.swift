@@ -56,9 +56,9 @@ struct ReceiptContent {
 extension AppReceipt {
     /// The type of an attribute that only the store reads.
     ///
-    /// Apple's receipts have undocumented octets there. The simulator's receipts have the app transaction id of the
-    /// account, so
-    /// that a receipt identifies its account before anything was bought, and after the device was moved.
+    /// In Apple's receipts, the attribute has undocumented octets. In the simulator's receipts, it has the app
+    /// transaction id of the account, so that a receipt identifies its account before anything was bought, and after the
+    /// device was moved.
     static let accountAttribute = 7
 
     /// The app transaction id of the receipt's account.

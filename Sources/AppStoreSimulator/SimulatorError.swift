@@ -31,7 +31,7 @@ public struct SimulatorError: Error, Equatable, Sendable, CustomStringConvertibl
 }
 
 extension SimulatorError.Code {
-    /// The data folder cannot be created or written.
+    /// The data folder cannot be created or written, or the content folder does not exist.
     public static var dataFolder: Self { Self(rawValue: "dataFolder") }
     /// The data folder or the state belongs to another bundle id.
     public static var otherBundle: Self { Self(rawValue: "otherBundle") }
@@ -41,7 +41,7 @@ extension SimulatorError.Code {
     public static var unknownAccount: Self { Self(rawValue: "unknownAccount") }
     /// The account exists already.
     public static var accountExists: Self { Self(rawValue: "accountExists") }
-    /// The device does not exist or is signed out.
+    /// The device does not exist, is signed out, or is signed in to another account.
     public static var unknownDevice: Self { Self(rawValue: "unknownDevice") }
     /// The transaction does not exist.
     public static var unknownTransaction: Self { Self(rawValue: "unknownTransaction") }
@@ -63,7 +63,7 @@ extension SimulatorError.Code {
     public static var unknownSetting: Self { Self(rawValue: "unknownSetting") }
     /// The family exists already.
     public static var familyExists: Self { Self(rawValue: "familyExists") }
-    /// The account belongs to another family.
+    /// The account belongs to a family already.
     public static var inAnotherFamily: Self { Self(rawValue: "inAnotherFamily") }
     /// The account is not in that family.
     public static var notInFamily: Self { Self(rawValue: "notInFamily") }

@@ -197,7 +197,8 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             }
             try #expect(balances(database) == [0, 0])
         },
-        SQLDatabaseContract("placeholders are ?1 to ?n, for as many values, in one statement") { database in
+        SQLDatabaseContract("a text without exactly one valid statement, or with wrong placeholders, is refused") {
+            database in
             let wrong: [(String, [SQLValue])] = [
                 ("SELECT ?1", []), ("SELECT ?1", [1, 2]), ("SELECT 1", [1]), ("SELECT ?2", [1, 2]),
                 ("SELECT ?", [1]), ("SELECT :name", [1]), ("SELECT 1; SELECT 2", []), ("", []), ("-- nothing", []),

@@ -25,7 +25,9 @@ extension StoreConnectionContract {
                 body: with(second, controls.makeOfferCode, controls.cancel, controls.advance) {
                     try await verifyCode($0, $1, $2, $3)
                 }),
-            Part(name: "ask to buy", body: with(controls.approve, controls.decline) { try await verifyAsking($0, $1) }),
+            Part(
+                name: "ask to buy",
+                body: with(controls.approve, controls.decline) { try await verifyAskToBuy($0, $1) }),
             Part(
                 name: "refund", body: with(controls.refund, controls.reverseRefund) { try await verifyRefund($0, $1) }),
             Part(name: "promoted purchases", body: controls.promote.map { act in { try await verifyPromotion(act) } }),
@@ -171,7 +173,7 @@ extension StoreConnectionContract {
     }
 
     /// Verifies payments that are approved while the app runs, approved while it does not run, and declined.
-    private func verifyAsking(
+    private func verifyAskToBuy(
         _ approve: StoreControls.Action<Payment>, _ decline: StoreControls.Action<Payment>
     ) async throws {
         func payment(_ id: PaymentID) -> Payment { Payment(id: id, productID: coins, simulatesAskToBuy: true) }
@@ -216,8 +218,8 @@ extension StoreConnectionContract {
         await device.connection.close()
     }
 
-    /// Verifies promoted purchases that begin while the app runs and while it does not. Only one of two devices
-    /// receives each.
+    /// Verifies promoted purchases that begin while the app runs and while it does not. Of two devices that run, one
+    /// receives the purchase.
     private func verifyPromotion(_ promote: StoreControls.Action<ProductID>) async throws {
         let devices = [try await session(), try await session()]
         try await promote(coins)

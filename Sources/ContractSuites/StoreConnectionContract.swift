@@ -5,7 +5,7 @@ import Testing
 ///
 ///     var contract = StoreConnectionContract(pack: "pack", coins: "coins") { try await store.connection(account: "anna") }
 ///     contract.controls.refund = { try await store.refund($0) }
-///     #expect(try await contract.verify() == ["ask to buy"])           // The parts that could not run.
+///     let skipped = try await contract.verify()            // ["renewal", …], the parts whose controls are missing
 package struct StoreConnectionContract: Sendable {
     /// A non-consumable.
     package var pack: ProductID
@@ -44,14 +44,14 @@ package struct StoreConnectionContract: Sendable {
 
     private var basics: [Part] {
         [
-            Part(name: "questions", body: verifyQuestions), Part(name: "purchase", body: verifyPurchase),
-            Part(name: "pairing", body: verifyPairing), Part(name: "refusal", body: verifyRefusal),
-            Part(name: "owned", body: verifyOwned), Part(name: "notifications", body: verifyNotifications),
+            Part(name: "before a purchase", body: verifyBeforePurchases), Part(name: "purchase", body: verifyPurchase),
+            Part(name: "payments at once", body: verifyPaymentsAtOnce), Part(name: "refusal", body: verifyRefusal),
+            Part(name: "owned", body: verifyOwned), Part(name: "streams", body: verifyStreams),
             Part(name: "closing", body: verifyClosing),
         ]
     }
 
-    private func verifyQuestions() async throws {
+    private func verifyBeforePurchases() async throws {
         let connection = try await connect()
         #expect(try await connection.canMakePayments())
         #expect(try await connection.storefront().currency.count == 3)
@@ -60,13 +60,13 @@ package struct StoreConnectionContract: Sendable {
         #expect(answer.invalidProductIDs == ["unheard.of"])
         #expect(try await connection.products([]) == ProductAnswer(products: []), "no ids, no products")
         #expect(try await connection.restore() == [], "nothing was bought yet")
-        await #expect(throws: StoreFailure.self, "finishing an unknown transaction") {
+        await #expect(throws: StoreFailure.self, "an unknown transaction cannot be finished") {
             try await connection.finish("7")
         }
         await connection.close()
     }
 
-    /// Buys a product twice at once, loses the connection before finishing, and finishes the transaction.
+    /// Makes a payment twice, reconnects before the transaction is finished, and finishes it on the second connection.
     private func verifyPurchase() async throws {
         var first = try await session()
         let payment = Payment(id: "contract-1", productID: pack)
@@ -96,7 +96,7 @@ package struct StoreConnectionContract: Sendable {
         await third.connection.close()
     }
 
-    private func verifyPairing() async throws {
+    private func verifyPaymentsAtOnce() async throws {
         var device = try await session()
         let connection = device.connection
         async let one: Void = connection.add(Payment(id: "contract-3", productID: coins, quantity: 2))
@@ -137,8 +137,8 @@ package struct StoreConnectionContract: Sendable {
         await device.connection.close()
     }
 
-    /// The storefront is reported to every observer without a request.
-    private func verifyNotifications() async throws {
+    /// Each reader first gets the last known storefront, and the streams end when the connection is closed.
+    private func verifyStreams() async throws {
         let connection = try await connect()
         let storefront = try await connection.storefront()
         for _ in 1...2 {

@@ -18,7 +18,7 @@ package struct StoreControls: Sendable {
     /// Makes the payments of a subscription fail. `resolveBilling` makes them succeed again.
     package var failBilling: Action<ProductID>?
     package var resolveBilling: Action<ProductID>?
-    /// Raises the price of a subscription with the customers' consent.
+    /// Raises the price of a subscription so that it needs the customers' consent.
     package var raisePrice: Action<ProductID>?
     /// Sets whether the device can pay.
     package var setMayPay: Action<Bool>?

@@ -44,6 +44,6 @@ extension EntitlementServerError.Code {
     public static var unknownKey: Self { Self(rawValue: "unknownKey") }
     /// The stored bytes of an answer do not match their digest: the file was damaged or edited.
     public static var damagedAnswer: Self { Self(rawValue: "damagedAnswer") }
-    /// The ledger lacks a row that it must have. This is a defect of the server, not of the request.
+    /// The ledger lacks data that it must have, or contradicts itself. This is not a fault of the request.
     public static var internalInconsistency: Self { Self(rawValue: "internalInconsistency") }
 }

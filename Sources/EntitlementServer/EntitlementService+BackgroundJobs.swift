@@ -74,7 +74,8 @@ extension EntitlementService {
         }
     }
 
-    /// Load rules that another server activated, and mark answers that were computed with former rules as expired.
+    /// Creates the jobs that load rules which another server activated, and that mark answers of former rules as
+    /// expired.
     private static func ruleJobs(_ configuration: Configuration, _ parts: Parts) -> [BackgroundJob] {
         let (ledger, database) = (parts.ledger, configuration.database)
         let ledgerIDs = configuration.apps.flatMap { app in

@@ -55,11 +55,11 @@ extension EntitlementService {
 
         /// The database of the ledger. The service migrates it at the start and does not close it.
         ///
-        /// While ``answerMemory`` is not 0, no other process may write to the database: open a SQLite file with
-        /// `isExclusive`.
+        /// While ``answerMemory`` is not 0, no other process may write to a SQLite file: open the file with
+        /// `isExclusive`. Several servers can share a PostgreSQL database.
         public var database: any SQLDatabase
         /// A replica of a shared database. Customers are read from it if the request has `Souk-Min-Revision` or the
-        /// database is unreachable. The service does not close it.
+        /// database fails. The service does not close it.
         public var standby: (any SQLDatabase)?
         /// The lag of the standby, in seconds, above which it is not read.
         public var standbyLag: TimeInterval = 10
@@ -70,8 +70,8 @@ extension EntitlementService {
         /// Whether the server activates its rules (features, credits, transfer mode) at the start even if later rules
         /// replaced them in a shared database.
         ///
-        /// With `false`, the later rules stay active, so that a server with an older file does not revert them. A
-        /// server that does not share its database always uses its own rules.
+        /// With `false`, the later rules stay active, so that a server with an older configuration does not revert
+        /// them. A server that does not share its database always uses its own rules.
         public var activatesFormerRules = false
         /// The version of the program in the response to GET `/`; `nil` leaves it out.
         public var version: String?
@@ -88,8 +88,8 @@ extension EntitlementService {
         /// The largest request body in bytes. 100 transactions of the usual size take a fifth of the default.
         public var maximumBody = 4 << 20
         /// The size of the in-memory cache of answers about customers, in bytes. A typical answer takes about 1200
-        /// bytes, and reading it from the cache takes no query. Use 0 if other processes write to the database, because
-        /// the cache does not notice their writes.
+        /// bytes, and reading it from the cache takes no query. Use 0 if other processes write to the SQLite file,
+        /// because the cache does not notice their writes. With PostgreSQL the cache is off.
         public var answerMemory = 256 << 20
         /// Creates the id of a request. Each response has it as `Souk-Request-Id`.
         public var makeRequestID: @Sendable () -> String = uniqueRequestIDs()

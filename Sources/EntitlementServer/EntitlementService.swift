@@ -125,7 +125,7 @@ public final class EntitlementService: HTTPHandler {
     /// The handler of GET `/metrics`, for a port that only the monitoring can reach.
     public var metricsHandler: any HTTPHandler { MetricsRoute(metrics: metrics).handler }
 
-    /// Runs the background jobs: recomputes expired answers, posts events to webhooks and deletes old events.
+    /// Runs the background jobs, which recompute expired answers, post events to webhooks, delete old events, and more.
     ///
     /// Call it once, in a task beside the listener. It returns after its task was cancelled. By then the streams of
     /// events have ended, so that the listener can stop without cutting connections.
@@ -163,7 +163,7 @@ public final class EntitlementService: HTTPHandler {
     /// If another server on the same database creates the keys of an app at the same time, only one pair becomes valid.
     /// The other pair is not returned.
     ///
-    /// - Parameter save: A closure that receives each pair before it becomes valid. The keys cannot be read again
+    /// - Parameter save: A closure that receives each new pair before the pair is stored. The keys cannot be read again
     ///   later.
     /// - Returns: The pairs that became valid.
     /// - Throws: The error that `save` throws, in which case no key is created, and the errors of the database.
@@ -177,8 +177,8 @@ public final class EntitlementService: HTTPHandler {
 
     private func newKey(_ kind: KeyKind) -> String { KeyText.make(kind, from: configuration.randomBytes(32)) }
 
-    /// Stores the apps, and returns their token secrets and active rules. Invalidates the stored answers of an app
-    /// whose features changed.
+    /// Stores the apps, and returns their token secrets and active rules. If the database is not shared, invalidates
+    /// the stored answers of an app whose features changed.
     private static func registerApps(
         _ configuration: Configuration, into database: any SQLDatabase
     ) async throws -> (secrets: [BundleID: [UInt8]], rules: ActiveRules) {

@@ -29,7 +29,7 @@ public struct Backoff: Hashable, Sendable {
     ///   - asked: The pause that the server required, for example in `Retry-After`.
     ///   - spread: A number from 0 to 1 that selects a point in the upper half of the pause. A random number keeps many
     ///     clients from returning at the same time.
-    /// - Returns: The pause, or `nil` when no attempt is left.
+    /// - Returns: The pause, or `nil` if no attempt is left or the server required a pause longer than `maximum`.
     public func pause(after attempt: Int, asked: Duration?, spread: Double) -> Duration? {
         guard attempt < attempts else { return nil }
         if let asked { return asked <= maximum ? asked : nil }

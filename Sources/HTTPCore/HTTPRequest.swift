@@ -10,8 +10,8 @@ public struct HTTPRequest: Sendable {
     public var headers: HTTPHeaders
     /// The content.
     public var body: HTTPBody
-    /// The timeout of the whole exchange, including the response body; `nil` selects the transport's default of 30
-    /// seconds.
+    /// The timeout of the whole exchange, including the response body; `nil` selects the transport's default, which is
+    /// 30 seconds unless it is configured.
     public var timeout: Duration?
 
     /// Creates a request.

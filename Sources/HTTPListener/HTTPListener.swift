@@ -120,8 +120,8 @@ extension HTTPListener {
         public var threads = 2
         /// The number of open connections. Each needs a file descriptor.
         ///
-        /// For a further connection, the listener closes the one that has waited longest for its client. If all have a
-        /// request in progress, the new connection waits in the system's queue.
+        /// For a further connection, the listener closes the one that has waited longest for its client. If none has
+        /// waited for `minimumWaitBeforeEviction`, the new connection waits in the system's queue.
         public var maximumConnections = 1024
         /// The time that a connection can wait for a request, or for the rest of one, before it may be closed for
         /// another connection.

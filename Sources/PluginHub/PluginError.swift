@@ -52,17 +52,17 @@ extension PluginError {
         public static let notAllowed = Code(rawValue: "notAllowed")
         /// A plugin gave another plugin as the sender or subscriber.
         public static let senderMismatch = Code(rawValue: "senderMismatch")
-        /// No running plugin receives the command or query, or publishes the event.
+        /// No running plugin receives the command, query or view query, or publishes the event.
         public static let noReceiver = Code(rawValue: "noReceiver")
         /// Two plugins want to receive the same message.
         public static let ambiguousReceiver = Code(rawValue: "ambiguousReceiver")
         /// Two plugins have the same name.
         public static let duplicatePlugin = Code(rawValue: "duplicatePlugin")
-        /// The receiver does not handle the message, or the policy lists `requests`, which have no effect.
+        /// The receiver does not handle the message, a policy lists `requests`, or a row cannot be changed.
         public static let unsupportedMessage = Code(rawValue: "unsupportedMessage")
-        /// The payload lacks a required field.
+        /// A payload or answer lacks a required field.
         public static let missingField = Code(rawValue: "missingField")
-        /// A field of the payload has an invalid value.
+        /// A field of a payload or answer, or the new value of a row, is invalid.
         public static let invalidField = Code(rawValue: "invalidField")
         /// The plugin was removed from the hub, or the hub refused it.
         public static let unknownPlugin = Code(rawValue: "unknownPlugin")

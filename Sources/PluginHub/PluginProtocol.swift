@@ -137,7 +137,7 @@ extension PluginProtocol {
 ///
 /// - `senderMismatch`: the sender is another plugin.
 /// - `notAllowed`: the policy of the sender does not list the message.
-/// - `noReceiver`: no running plugin receives the command or query, or publishes the event.
+/// - `noReceiver`: no running plugin receives the command, query or view query, or publishes the event.
 /// - `reentrancyLimit`, `notRunning` or `unknownPlugin`, as `PluginError.Code` describes.
 ///
 /// Calls run on the thread of the caller and return when the receiver has returned.
@@ -201,7 +201,7 @@ public protocol PluginContext: MessageSending {
 }
 
 extension MessageSending {
-    /// This connection as a context, or `nil` if it is not the hub's own. A connection that a test implements has no
-    /// context, and `context?.run { … }` then runs nothing. To test such a plugin, register it with a `Hub`.
+    /// This connection as a context, or `nil` for other implementations, such as that of a test. `context?.run { … }`
+    /// then runs nothing. To test a plugin that needs its context, register it with a `Hub`.
     public var context: (any PluginContext)? { self as? any PluginContext }
 }

@@ -22,8 +22,8 @@ public protocol SQLDatabase: Sendable {
     ///
     /// - Parameter migrations: all migrations of the program.
     /// - Throws: ``SQLError`` with one of these codes:
-    ///   - `otherSchema` when the first migration of the database is not in the list, so the database is of another kind;
-    ///   - `newerSchema` when a later one is not in the list;
+    ///   - `otherSchema` when the tables or the first migration of the database belong to another program;
+    ///   - `newerSchema` when a later one is not in the list, unless it permits older programs;
     ///   - `migrationChanged` when the text or the position of an applied migration differs;
     ///   - `invalidMigration` when the list has a name twice, or no text for this dialect.
     func migrate(_ migrations: [SQLMigration]) throws
@@ -68,13 +68,12 @@ public protocol SQLDatabase: Sendable {
     /// - Parameter body: the statements of the transaction.
     /// - Returns: the result of `body`.
     /// - Throws: what `body` throws; `CancellationError`; ``SQLError`` when the commit fails, for example because the
-    ///   database is locked or the disk is full. Then no write of the transaction took effect.
+    ///   disk is full. Then no write of the transaction took effect; with `outcomeUnknown` that is not known.
     @discardableResult
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T
 
-    /// Erases, from every file of the database, the rows that were deleted or overwritten before this call.
-    ///
-    /// Copies of such rows can remain in free pages, until `compact(upTo:)` removes them.
+    /// Erases the rows that were deleted or overwritten before this call from every file of the database, except copies
+    /// in free pages, which `compact(upTo:)` removes.
     ///
     /// - Returns: `false` while a reader or a copy uses an older state; call it again later.
     /// - Throws: ``SQLError``.

@@ -78,7 +78,7 @@ extension SQLError.Code {
     public static var invalidMigration: Self { Self(rawValue: "invalidMigration") }
     /// The database is of another kind: its first migration is unknown to this program.
     public static var otherSchema: Self { Self(rawValue: "otherSchema") }
-    /// The database was migrated by a newer version of this program.
+    /// The database was migrated by a newer version of this program, was moved, or is an unfinished copy.
     public static var newerSchema: Self { Self(rawValue: "newerSchema") }
 
     /// The SQL is invalid: syntax, an unknown table, placeholders other than `?1` to `?n`, more or fewer values.

@@ -8,7 +8,7 @@ import Primitives
 /// On SQLite, foreign keys are not enforced while a migration runs, so that tables can be rebuilt. They are checked as
 /// a whole before the commit.
 public struct SQLMigration: Sendable, Hashable {
-    /// Unique in its list, for example `0001 ledger`.
+    /// The name, unique in its list, for example `0001 ledger`.
     public let name: String
     /// The SQL for each dialect that the program runs on.
     public let texts: [SQLDialect: String]

@@ -65,7 +65,7 @@ extension StoreControlWire {
     /// Turns renewal on again.
     package struct Resume: Codable, Sendable, Equatable {
         package var productID: ProductID
-        /// The product of the next period, from the same group; `nil` means the current product.
+        /// The product of the next period, from the same group; `nil` keeps the one that it has.
         package var renewsTo: ProductID?
         package init(productID: ProductID, renewsTo: ProductID? = nil) {
             self.productID = productID

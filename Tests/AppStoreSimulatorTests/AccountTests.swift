@@ -8,7 +8,7 @@ import Testing
 
 /// Storefronts, payment restrictions and devices of accounts.
 struct AccountTests {
-    @Test func `an account has its initial values and later changes`() async throws {
+    @Test func `an account has the values of its creation and of later changes`() async throws {
         try await TestStore.with { test in
             let store = test.store
             try await store.createAccount("anna")
@@ -31,7 +31,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `an unknown account or country is refused and changes nothing`() async throws {
+    @Test func `a duplicate or unknown account, or an unknown country, is refused and changes nothing`() async throws {
         try await TestStore.with { test in
             let store = test.store
             try await store.createAccount("anna")
@@ -64,7 +64,9 @@ struct AccountTests {
         }
     }
 
-    @Test func `a device receives a new storefront at once, with its products and currency`() async throws {
+    @Test func `a device receives a new storefront at once, and an earlier subscription renews in the old one`()
+        async throws
+    {
         try await TestStore.with { test in
             let store = test.store
             let device = try await test.device()
@@ -108,7 +110,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `a price increase is the same amount in every currency`() async throws {
+    @Test func `an increased price has the same number in the currency of an account`() async throws {
         try await TestStore.with { test in
             let store = test.store
             try await store.createAccount("anna", with: .init(storefront: "DEU"))
@@ -125,7 +127,7 @@ struct AccountTests {
         }
     }
 
-    @Test func `an account without payments is refused with the reason`() async throws {
+    @Test func `a purchase by an account that may not make payments is refused with the reason`() async throws {
         try await TestStore.with { test in
             let store = test.store
             try await store.createAccount("anna", with: .init(canMakePayments: false))
@@ -182,7 +184,9 @@ struct AccountTests {
         }
     }
 
-    @Test func `a device that moves to another account receives all its updates, with any cursor`() async throws {
+    @Test func `a device that moves to another account receives all updates of that account, with any cursor`()
+        async throws
+    {
         try await TestStore.with { test in
             let store = test.store
             let device = try await test.device("anna")

@@ -6,8 +6,8 @@ import Testing
 @testable import AppStoreSimulator
 
 struct CatalogueLintTests {
-    /// A change in a version's catalogue, and the finding that it causes. `place` is the pointer of the finding; by
-    /// default it is that of the change.
+    /// A change in a version's catalogue, and the finding that it causes. `place` is the pointer of the finding, by
+    /// default the pointer of the change.
     struct Fault: Sendable {
         var text: String
         var pointer: String
@@ -84,7 +84,7 @@ struct CatalogueLintTests {
     }()
 
     @Test(arguments: faults)
-    func `one fault is one finding with the file, the place and the reason`(fault: Fault) throws {
+    func `each fault causes one finding with the file, the pointer and a reason`(fault: Fault) throws {
         var text = JSONText(Array(fault.text.utf8))
         let isDone = text.set(try #require(JSONPointer.steps(fault.pointer)), to: fault.value)
         try #require(isDone)
@@ -94,7 +94,7 @@ struct CatalogueLintTests {
         #expect(findings.allSatisfy { $0.file == "shop.storekit" && $0.reason.count > 15 })
     }
 
-    @Test func `a duplicate offer is found in every list of offers`() throws {
+    @Test func `a duplicate offer is found among promotional offers, offer codes and win-back offers`() throws {
         for (text, list) in [
             (CatalogueFixtures.version3, "adHocOffers"), (CatalogueFixtures.version12, "codeOffers"),
             (CatalogueFixtures.version4, "winbackOffers"),
@@ -133,7 +133,7 @@ struct CatalogueLintTests {
         }
     }
 
-    @Test func `a key for offers is read, and its description does not contain it`() throws {
+    @Test func `a key for offers is read, and its description does not contain the private key`() throws {
         let catalogue = try CatalogueFixtures.catalogue(CatalogueFixtures.version2)
         let key = try #require(catalogue.offersKey)
         #expect(key.id == "0FFE12AB" && key.privateKey == "not a key")
@@ -142,7 +142,7 @@ struct CatalogueLintTests {
         for text in ["\(key)", String(reflecting: key), dumped] { #expect(!text.contains("not a key")) }
     }
 
-    /// Checks that each finding points to an existing place, or to a missing member of one.
+    /// Checks that each finding points to an existing value, or to a missing member of an existing value.
     private static func check(_ findings: [CatalogueFinding], _ document: JSONValue?) {
         for finding in findings {
             #expect(finding.file == "fuzz" && !finding.reason.isEmpty)
@@ -153,7 +153,7 @@ struct CatalogueLintTests {
     }
 
     @Test(arguments: CatalogueFixtures.byVersion)
-    func `no invalid document stops the reader`(version: String, text: String) throws {
+    func `a randomly edited document is refused or works`(version: String, text: String) throws {
         var numbers = CatalogueNumbers(state: UInt64(version.count) + UInt64(text.utf8.count))
         var accepted = 0
         for _ in 0..<250 {
@@ -176,7 +176,7 @@ struct CatalogueLintTests {
     }
 
     @Test(arguments: CatalogueFixtures.byVersion)
-    func `no damaged bytes stop the reader`(version: String, text: String) {
+    func `randomly damaged bytes are refused exactly if the findings contain an error`(version: String, text: String) {
         var numbers = CatalogueNumbers(state: UInt64(text.utf8.count))
         let original = Array(text.utf8)
         for _ in 0..<250 {

@@ -44,7 +44,7 @@ struct CatalogueRoundTripTests {
         #expect(changed.items.first?.price.amount == 2.25)
     }
 
-    @Test func `changing a setting changes one line`() throws {
+    @Test func `a change of settings changes only their lines`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version2)
         let changed = try catalogue.changingSettings {
             $0.asksToBuy = false
@@ -86,7 +86,7 @@ struct CatalogueRoundTripTests {
         #expect(String(decoding: cleared.encoded(), as: UTF8.self) == Fixtures.version1)
     }
 
-    @Test func `an error is switched on in its place, and added to the list of errors`() throws {
+    @Test func `a simulated error is switched on in its place, and another one is appended`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version3)
         let on = try catalogue.changingSettings {
             $0.simulatedErrors[1].isEnabled = true

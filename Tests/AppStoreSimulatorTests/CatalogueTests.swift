@@ -176,7 +176,7 @@ struct CatalogueTests {
         #expect(error.errors.first?.reason.contains("/products/0") == true)
     }
 
-    @Test func `lint reports everything at once`() {
+    @Test func `lint reports all errors and warnings of a file`() {
         let text = """
             {"version": {"major": 9}, "products": [
               {"productID": "a", "type": "Mystery", "displayPrice": "1"}, {"type": "Consumable"},

@@ -9,7 +9,7 @@ struct CatalogueVersionTests {
     private typealias Fixtures = CatalogueFixtures
 
     @Test(arguments: CatalogueFixtures.byVersion)
-    func `every version is read without a finding`(version: String, text: String) throws {
+    func `every version of the format is read without a finding`(version: String, text: String) throws {
         #expect(Fixtures.findings(text).isEmpty)
         let catalogue = try Fixtures.catalogue(text)
         let read = try #require(catalogue.version)
@@ -70,7 +70,7 @@ struct CatalogueVersionTests {
         #expect(catalogue.storeProducts.map(\.displayPrice) == ["12,00\u{A0}€"])
     }
 
-    @Test func `errors are chosen by API`() throws {
+    @Test func `simulated errors are chosen by API`() throws {
         let settings = try Fixtures.catalogue(Fixtures.version3).settings
         #expect(settings.simulatedErrors.map(\.api) == [.loadProducts, .purchase])
         #expect(settings.failure(of: .loadProducts)?.error == .init(family: "generic", index: 2))
@@ -91,7 +91,7 @@ struct CatalogueVersionTests {
         #expect(catalogue.storeProducts.map(\.displayPrice) == ["¥980"])
     }
 
-    @Test func `a file is sold in every country, with the same numbers in other currencies`() throws {
+    @Test func `a file is sold in another country with the same numbers in its currency`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version3)
         let german = try #require(Storefronts.storefront("DEU"))
         let sold = catalogue.sold(in: german)
@@ -140,7 +140,7 @@ struct CatalogueVersionTests {
         #expect(CatalogueSettings.Rate(rawValue: number).simulated?.description == name)
     }
 
-    @Test func `the settings of a file become those of the store, except for those that it does not support`() throws {
+    @Test func `the settings of a file become settings of the store, except those that the store lacks`() throws {
         #expect(CatalogueSettings().storeSettings.isEmpty)
         let switches = try Fixtures.catalogue(Fixtures.version2).settings.storeSettings
         #expect(

@@ -73,7 +73,7 @@ struct ContentFolderTests {
             ("bytes=0-1,5-6", 200, 0..<200_000, nil), ("items=0-1", 200, 0..<200_000, nil),
             ("bytes=a-b", 200, 0..<200_000, nil), ("bytes=-", 200, 0..<200_000, nil),
         ] as [(String, Int, Range<Int>?, String?)])
-    func `a range gets its bytes only, and an invalid range gets the whole file`(
+    func `a range gets only its bytes, one beyond the end gets 416, and a malformed one gets the whole file`(
         range: String, status: Int, bytes: Range<Int>?, contentRange: String?
     ) async throws {
         try await with { send in
@@ -86,7 +86,8 @@ struct ContentFolderTests {
         }
     }
 
-    @Test func `a client with this version gets 304, and a range of another version gets the whole file`() async throws
+    @Test func `a client with the current version gets 304, and a range of another version gets the whole file`()
+        async throws
     {
         try await with { send in
             let first = try await send(.get, "/content/packs/film.zip", [:])

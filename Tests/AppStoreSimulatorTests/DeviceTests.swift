@@ -9,7 +9,7 @@ import Testing
 
 /// Payments and updates of devices.
 struct DeviceTests {
-    @Test func `a payment is answered by a signed transaction that stays until it is finished`() async throws {
+    @Test func `a payment is answered by a signed transaction, which is reported until it is finished`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             let token = UUID()
@@ -57,7 +57,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `a payment that another device repeats is answered there, finished or not`() async throws {
+    @Test func `a finished payment that another device repeats is answered there once`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             try await test.store.add(Payment(id: "p", productID: "coins"), from: device)
@@ -160,7 +160,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `updates that exceed one answer are in several answers, each once`() async throws {
+    @Test func `updates that exceed one answer are in several answers, each update once`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             try await test.buy("weekly")

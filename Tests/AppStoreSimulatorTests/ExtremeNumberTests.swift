@@ -117,13 +117,13 @@ import Testing
             guard taken % 8 == 1 || ExtremeNumbers.isWhole else { continue }
             await test.store.close()
             test = try await TestStore.open(in: folder, change: Self.sending)
-            try await Self.live(StoreRoutesTests.Client(test), what)
+            try await Self.exercise(StoreRoutesTests.Client(test), what)
         }
         await test.store.close()
     }
 
     /// Requests every list, buys, and advances the clock. Expects no internal error.
-    static func live(_ client: StoreRoutesTests.Client, _ what: String) async throws {
+    static func exercise(_ client: StoreRoutesTests.Client, _ what: String) async throws {
         var asked: [(HTTPRequest.Method, String, String)] = [
             (.get, "/control/v1/accounts", ""), (.get, "/control/v1/families", ""), (.get, "/control/v1/orders", ""),
             (.get, "/control/v1/notifications", ""), (.get, "/control/v1/price-increases", ""),
@@ -244,7 +244,7 @@ import Testing
                 }
                 _ = try await client.ask(.put, "/control/v1/settings/latency.purchase", #"{"value":0}"#)
             }
-            try await Self.live(client, "after all requests")
+            try await Self.exercise(client, "after all requests")
         }
     }
 

@@ -36,7 +36,7 @@ struct LongHistoryPropertyTests {
     }
 
     /// Computes the last state of a subscription change by change.
-    private static func timeline(_ life: Life) -> SubscriptionState {
+    private static func walkedState(_ life: Life) -> SubscriptionState {
         var state = SubscriptionState(of: life.record, under: life.conditions, at: life.record.changedAt)
         while let next = state.nextChange, next <= life.end, next > state.instant {
             state = SubscriptionState(of: state.condensed, under: life.conditions, at: next)
@@ -50,7 +50,7 @@ struct LongHistoryPropertyTests {
         for _ in 0..<10 {
             guard let life = try Self.life(&source) else { continue }
             let (whole, walked) = (
-                SubscriptionState(of: life.record, under: life.conditions, at: life.end), Self.timeline(life)
+                SubscriptionState(of: life.record, under: life.conditions, at: life.end), Self.walkedState(life)
             )
             try #require(whole.runs == walked.runs)
             #expect(whole.status == walked.status && whole.nextChange == walked.nextChange)

@@ -127,7 +127,8 @@ struct LongHistoryTests {
         }
     }
 
-    @Test func `centuries without a check give one notification, or all, a limited number in each write`() async throws
+    @Test func `after centuries, the store writes the latest renewal notification, or all of them in limited writes`()
+        async throws
     {
         try await Self.with { test in
             try await test.startNotifying()

@@ -63,7 +63,9 @@ struct OrderTests {
         }
     }
 
-    @Test func `an order on a device is a payment of the device, in the same way in equal stores`() async throws {
+    @Test func `an order for a device is a payment of that device, with the same payment ids in equal stores`()
+        async throws
+    {
         var payments: [[PaymentID?]] = []
         for _ in 1...2 {
             try await TestStore.withScript { test in
@@ -187,7 +189,7 @@ struct OrderTests {
         }
     }
 
-    @Test func `a redeemed code is reported to every device, without a payment`() async throws {
+    @Test func `a redeemed code is reported to the device, without a payment`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             let token = UUID()

@@ -8,7 +8,8 @@ import Testing
 /// Purchases that begin on the app's page in the App Store.
 @Suite(.timeLimit(.minutes(2)))
 struct PromotedPurchaseTests {
-    @Test func `a promoted purchase is open for every device until one takes it, and is not sold`() async throws {
+    @Test func `a promoted purchase is open for every device until one device takes it, and is not sold`() async throws
+    {
         try await TestStore.with { test in
             let devices = [try await test.device(), try await test.device()]
             try await test.store.promote(.init(productID: "pack"), for: "anna")
@@ -26,7 +27,7 @@ struct PromotedPurchaseTests {
         }
     }
 
-    @Test func `promoting a product again changes nothing, and other products follow in order`() async throws {
+    @Test func `a product that is promoted again moves behind the products that were promoted since`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             for product: ProductID in ["pack", "coins", "pack"] {
@@ -37,7 +38,7 @@ struct PromotedPurchaseTests {
         }
     }
 
-    @Test func `a waiting device receives a promoted purchase at once, and waits again afterwards`() async throws {
+    @Test func `a waiting device receives a promoted purchase at once, and the purchase stays open`() async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             let cursor = try await test.store.updates(for: device, after: nil).cursor

@@ -72,7 +72,7 @@ extension JSONValue {
         }
     }
 
-    /// Applies such an edit to this value.
+    /// Applies an edit of `randomEdit(using:)` to this value.
     mutating func apply(_ steps: ArraySlice<String>, _ value: JSONValue?) {
         guard let step = steps.first else {
             if let value { self = value }

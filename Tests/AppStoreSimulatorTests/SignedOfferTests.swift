@@ -92,7 +92,7 @@ struct SignedOfferTests {
         }
     }
 
-    @Test func `missing parameters are named, and an unsigned offer is sold`() async throws {
+    @Test func `missing parameters have their own error, and an unsigned offer is sold`() async throws {
         try await with { test, device, key in
             let good = try signature(key, test)
             for missing in [

@@ -102,7 +102,7 @@ struct SimulatorDatabaseTests {
         #expect(whole.first?.transactionId == "200005000001000000")
     }
 
-    @Test func `ids are unique and grow, and differ with the seed`() async throws {
+    @Test func `transaction ids are unique and grow, and differ with the seed`() async throws {
         var first: [TransactionID] = []
         try await TestStore.with(seed: 0) { test in
             for _ in 0..<3 { first.append(try await test.buy("coins").transactionID) }

@@ -57,13 +57,13 @@ struct StoreConnectionContractTests {
         return controls
     }
 
-    @Test func `a device in the same process keeps the contract`() async throws {
+    @Test func `a device in the same process passes the contract`() async throws {
         let test = try await TestStore.open()
         let store = test.store
         try await verify(test) { try await store.connection(account: Self.account) }
     }
 
-    @Test func `a device over HTTP keeps the contract`() async throws {
+    @Test func `a device over HTTP passes the contract`() async throws {
         let test = try await TestStore.open()
         let transport = InProcessTransport(test.store.handler)
         try await verify(test) {
@@ -72,7 +72,7 @@ struct StoreConnectionContractTests {
         }
     }
 
-    @Test func `a device at the other end of a socket keeps the contract`() async throws {
+    @Test func `a device at the other end of a socket passes the contract`() async throws {
         let test = try await TestStore.open()
         try await withLoopbackServer(test.store.handler) { url in
             let transport = loopbackTransport()

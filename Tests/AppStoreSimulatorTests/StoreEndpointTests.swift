@@ -19,7 +19,7 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test func `each name has one schema`() {
+    @Test func `each schema name has one definition`() {
         var schemas: [String: JSONValue] = [:]
         var todo = StoreEndpoints.all.flatMap { endpoint in
             [endpoint.answer, endpoint.body?.schema].compactMap(\.self).flatMap(\.named)
@@ -70,7 +70,7 @@ struct StoreEndpointTests {
         }
     }
 
-    @Test func `the document is served, with every endpoint and everything that it refers to`() async throws {
+    @Test func `the OpenAPI document is served, with every endpoint and every schema that it refers to`() async throws {
         try await TestStore.with { test in
             let document = try await StoreRoutesTests.Client(test).ask(.get, "/openapi.json").json
             #expect(document["openapi"] == "3.1.0")

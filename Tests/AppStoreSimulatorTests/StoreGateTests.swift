@@ -6,9 +6,9 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Requests from web pages in a browser on the same machine, all of which are refused.
+/// Requests from web pages of other sites, in a browser on the same machine. All are refused.
 @Suite struct StoreGateTests {
-    private func status(
+    private func response(
         _ test: TestStore, _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPHeaders = [:],
         _ body: String = ""
     ) async -> HTTPResponse {
@@ -19,7 +19,7 @@ import Testing
     }
 
     /// Requests such as another site's forms, scripts and images send them.
-    @Test func `a web page buys nothing`() async throws {
+    @Test func `a web page of another site buys nothing`() async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
             let pages: [HTTPHeaders] = [
@@ -30,18 +30,18 @@ import Testing
                 ["Content-Type": "application/json", "Origin": "http://localhost:8081"],
             ]
             for page in pages {
-                let answer = await status(
+                let answer = await response(
                     test, .post, "/control/v1/accounts/anna/buy", page, #"{"productID":"monthly"}"#)
                 #expect(answer.status == 403, "\(page)")
                 #expect(answer.headers["Content-Type"] == "application/problem+json")
             }
             // An old browser sends no headers about the page that makes the request.
-            let old = await status(
+            let old = await response(
                 test, .post, "/control/v1/accounts/anna/buy", ["Content-Type": "text/plain"],
                 #"{"productID":"monthly"}"#)
             #expect(old.status == 415)
             #expect(try await test.store.transactions(of: "anna").isEmpty)
-            let own = await status(
+            let own = await response(
                 test, .post, "/control/v1/accounts/anna/buy",
                 ["Content-Type": "application/json", "Origin": "http://127.0.0.1:8081"], #"{"productID":"monthly"}"#)
             #expect(own.status == 200)
@@ -60,13 +60,13 @@ import Testing
                     "/inApps/v1/transactions/1", "/nothing",
                 ]
             for path in paths {
-                let answer = await status(test, .get, path, ["Host": "evil.example:8081"])
+                let answer = await response(test, .get, path, ["Host": "evil.example:8081"])
                 #expect(answer.status == 403, "\(path)")
                 let body = try await answer.body.json()
                 #expect(body["code"] == "foreign_host")
             }
             for host in ["localhost:8081", "127.0.0.1:8081", "[::1]:8081", "store.test"] {
-                #expect(await status(test, .get, "/control/v1/accounts", ["Host": host]).status == 200)
+                #expect(await response(test, .get, "/control/v1/accounts", ["Host": host]).status == 200)
             }
         }
     }
@@ -79,12 +79,12 @@ import Testing
                 {
                     var headers: HTTPHeaders = [:]
                     headers["Content-Type"] = type
-                    let answer = await status(test, endpoint.method, path, headers, "{}")
+                    let answer = await response(test, endpoint.method, path, headers, "{}")
                     #expect(answer.status == 415, "\(endpoint.id) takes \(type ?? "nothing")")
                     let problem = try await answer.body.json()
                     #expect(problem["code"] == "unsupported_media_type")
                 }
-                let answer = await status(
+                let answer = await response(
                     test, endpoint.method, path, ["Content-Type": "application/json; charset=utf-8"], "{}")
                 #expect(answer.status != 415, "\(endpoint.id)")
             }
@@ -98,10 +98,10 @@ import Testing
             for type in ["application/json", "application/x-www-form-urlencoded", nil] {
                 var headers: HTTPHeaders = [:]
                 headers["Content-Type"] = type
-                let answer = await status(test, .post, "/verifyReceipt", headers, #"{"receipt-data":"AAAA"}"#)
+                let answer = await response(test, .post, "/verifyReceipt", headers, #"{"receipt-data":"AAAA"}"#)
                 #expect(answer.status == 200)
                 headers["Origin"] = "https://evil.example"
-                #expect(await status(test, .post, "/verifyReceipt", headers, "{}").status == 403)
+                #expect(await response(test, .post, "/verifyReceipt", headers, "{}").status == 403)
             }
         }
     }
@@ -159,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `the document is plain text for a browser and YAML for a program`() async throws {
+    @Test func `the OpenAPI document is plain text for a browser and YAML for a program`() async throws {
         try await TestStore.with { test in
             let shown = await get(test, "/openapi.yaml", Self.browser)
             #expect(shown.headers["Content-Type"] == "text/plain; charset=utf-8")

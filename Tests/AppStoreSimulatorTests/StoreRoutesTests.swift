@@ -165,7 +165,9 @@ struct StoreRoutesTests {
         ("2026-02-07T14:00:00+02:00", .init(to: Fixtures.date("2026-02-07T12:00:00Z"))),
         ("", nil), ("s", nil), ("0d", nil), ("-1d", nil), ("1 month", nil), ("P1MT1H", nil), ("2026-02-07", nil),
     ])
-    func `an advance is parsed from every notation`(text: String, advance: StoreControlWire.Advance?) {
+    func `an advance is parsed from each notation, and other texts are refused`(
+        text: String, advance: StoreControlWire.Advance?
+    ) {
         #expect(StoreControlWire.Advance(text) == advance)
     }
 
@@ -311,7 +313,7 @@ final class SwitchedTransport: HTTPTransport {
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard let handler = handler.withLock({ $0 }) else {
             refused.record(request.url)
-            throw HTTPError(.connectionFailed, "Nobody listens.")
+            throw HTTPError(.connectionFailed, "No handler is set.")
         }
         return try await InProcessTransport(handler).send(request)
     }

@@ -185,7 +185,7 @@ struct StoreRulesTests {
         #expect(fixture.transactions.map(\.price.milliunits) == [0, 4990, 4990])
     }
 
-    @Test func `pay as you go lasts its number of periods, pay up front is one long one`() throws {
+    @Test func `pay as you go lasts its number of periods, and pay up front is one long period`() throws {
         var fixture = try RulesFixture()
         _ = fixture.buy("paygo")
         _ = fixture.buy("upfront", payment: "q")
@@ -210,7 +210,7 @@ struct StoreRulesTests {
         #expect(fixture.transactions.last?.originalPurchaseDate == Fixtures.start)
     }
 
-    @Test func `a returning customer without the introductory offer gets it`() throws {
+    @Test func `a returning customer who has not used the introductory offer gets it`() throws {
         var fixture = try RulesFixture()
         _ = fixture.buy("monthly.alt")
         try fixture.cancel("plus")

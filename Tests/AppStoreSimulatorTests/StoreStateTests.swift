@@ -15,7 +15,7 @@ struct StoreStateTests {
 
     // MARK: - Settings
 
-    @Test func `every setting accepts its own value`() async throws {
+    @Test func `every setting accepts its current value`() async throws {
         try await TestStore.with { test in
             let settings = try test.store.settings()
             #expect(settings.map(\.name) == StoreSetting.all.map(\.name))
@@ -56,7 +56,7 @@ struct StoreStateTests {
             ("errors.loadProducts", "invalidQuantity", nil), ("errors.loadProducts", "systemError", "systemError"),
             ("errors.purchase", "off", "off"), ("errors.purchase", "networkerror", nil),
         ] as [(String, JSONValue, JSONValue?)])
-    func `a setting accepts only its own values`(name: String, given: JSONValue, kept: JSONValue?) throws {
+    func `a setting accepts only valid values`(name: String, given: JSONValue, kept: JSONValue?) throws {
         let setting = try #require(StoreSetting.named(name))
         guard let kept else {
             let error = #expect(throws: SimulatorError.self) { try setting.value(of: given) }
@@ -199,7 +199,7 @@ struct StoreStateTests {
         }
     }
 
-    @Test func `200 years of the calendar pass at once, and not a day more`() async throws {
+    @Test func `an advance passes at most 200 years of the calendar`() async throws {
         try await TestStore.with { test in
             try await test.buy("weekly")
             try await test.advance(.years(200))
@@ -243,9 +243,11 @@ struct StoreStateTests {
         }
     }
 
-    // MARK: - Fixtures
+    // MARK: - Export and import
 
-    @Test func `a state that is imported into another store and back is unchanged`() async throws {
+    @Test func `a state is unchanged after an import into another store, and after a further export and import`()
+        async throws
+    {
         var state: JSONValue = nil
         var described: [String] = []
         var device: DeviceID = "none"
@@ -340,7 +342,7 @@ struct StoreStateTests {
             ("store", "next_sale", .max), ("store", "next_sale", -1), ("store", "clock_reading", .max),
             ("condition", "at", .max),
         ] as [(String, String, Int64)])
-    func `a state with invalid numbers is refused and breaks nothing`(
+    func `a state with invalid numbers is refused and changes nothing`(
         table: String, column: String, number: Int64
     ) async throws {
         try await TestStore.with { test in

@@ -229,7 +229,7 @@ struct SubscriptionEventTests {
                 try await receive()
                 #expect(dates.count > before)
             }
-            // The documents of one answer have the same instant. Those of later answers have later ones.
+            // The documents of one answer have the same instant. Documents of later answers have later instants.
             #expect(dates == dates.sorted() && Set(dates).count >= events.count + 1)
         }
     }

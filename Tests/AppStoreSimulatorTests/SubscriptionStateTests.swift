@@ -435,7 +435,7 @@ struct SubscriptionStateTests {
     }
 
     @Test(arguments: ["plain", "weekly"], [0, 3, 16, 28])
-    func `access, billing retry and the expiry begin exactly at their instants`(
+    func `the grace period, billing retry and the expiry begin exactly at their instants`(
         product: ProductID, days: Int
     ) throws {
         var subscription = try SubscriptionScript()

@@ -45,7 +45,7 @@ struct TimestampsTests {
         #expect(timestamps.report(2, later) < again)
     }
 
-    @Test func `an event is later than every report, also to accounts outside the memory of 4,096`() {
+    @Test func `an event is later than every report, also to accounts beyond the 4,096 that are remembered`() {
         let timestamps = Timestamps(floor: .distantPast)
         for account in 1...6000 { #expect(timestamps.report(Int64(account), clock) >= clock) }
         _ = timestamps.report(7000, clock.addingTimeInterval(0.5))
@@ -60,7 +60,7 @@ struct TimestampsTests {
             timestamps.beginEvent([7000], clock: clock, last: .distantPast, as: ticket) > clock.addingTimeInterval(0.5))
     }
 
-    @Test func `each event is signed later than everything before, at any speed`() {
+    @Test func `each event is signed later than everything reported before, at any rate of events`() {
         let timestamps = Timestamps(floor: .distantPast)
         var (last, signed, clock) = (Date.distantPast, Int64.min, clock)
         for step in 0..<5000 {

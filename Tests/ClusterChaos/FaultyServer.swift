@@ -41,7 +41,7 @@ struct FaultyServer {
         let line: JSONValue = ["listening": .string(try listener.start().url)]
         FileHandle.standardOutput.write(Data("\(line.text())\n".utf8))
         let backgroundJobs = Task { try await service.run() }
-        await Self.endOfInput()
+        await Self.waitForEndOfInput()
         backgroundJobs.cancel()
     }
 
@@ -72,7 +72,7 @@ struct FaultyServer {
     }
 
     /// Waits on its own thread until the parent closes its input or ends.
-    private static func endOfInput() async {
+    private static func waitForEndOfInput() async {
         await withCheckedContinuation { continuation in
             Thread.detachNewThread {
                 while !FileHandle.standardInput.availableData.isEmpty {}

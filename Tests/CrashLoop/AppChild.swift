@@ -35,7 +35,7 @@ struct AppChild {
         var listed = ListedProduct(id: ProductID(unchecked: product), productType: .nonConsumable)
         var configuration = StoreConfiguration(productListPath: "")
         if let content = settings["content"] {
-            if settings.killAt != nil { WatchedDisk.burn(fuse) }
+            if settings.killAt != nil { WatchedDisk.countOperations(with: fuse) }
             listed.contentFetcherParameters = try JSONValue(parsing: Array(content.utf8)).objectValue
             configuration.contentFolder = try settings.required("content-folder")
             configuration.archiveExtractor = ZipExtractor()

@@ -61,14 +61,14 @@ struct Chaos: Sendable {
     private func runAll() async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             let isOver = Locked(false)
-            let goesOn: @Sendable () -> Bool = { isOver.withLock { !$0 } }
+            let isRunning: @Sendable () -> Bool = { isOver.withLock { !$0 } }
             for number in 0..<Self.customers {
                 group.addTask {
                     let customer = ChaosCustomer(name: Self.name(number), chaos: self)
-                    try await customer.live(while: goesOn)
+                    try await customer.act(while: isRunning)
                 }
             }
-            group.addTask { try await letTimePass(while: goesOn) }
+            group.addTask { try await letTimePass(while: isRunning) }
             group.addTask {
                 try await notifications.forward(to: server, client)
             }
@@ -90,8 +90,8 @@ struct Chaos: Sendable {
     }
 
     /// Advances ten days at a time: each subscription renews once a month at most, and the store notifies each renewal.
-    private func letTimePass(while goesOn: () -> Bool) async throws {
-        while goesOn() {
+    private func letTimePass(while isRunning: () -> Bool) async throws {
+        while isRunning() {
             await client.wait(forRequests: 300)
             try await store.request("/control/v1/clock/advance", StoreControlWire.Advance(period: .days(10)))
         }

@@ -10,10 +10,10 @@ struct ChaosCustomer {
     let name: String
     let chaos: Chaos
 
-    func live(while goesOn: () -> Bool) async throws {
+    func act(while isRunning: () -> Bool) async throws {
         try await chaos.store.request("/control/v1/accounts", StoreControlWire.Account(name: name))
         try await buy("monthly")
-        while goesOn() { try await act() }
+        while isRunning() { try await act() }
     }
 
     private func act() async throws {

@@ -34,7 +34,7 @@ actor ChaosServer {
             "--stop-with-parent",
         ]
         let child = try Child(arguments, program: "souk")
-        let url = try await greeting(of: child)
+        let url = try await announcedURL(of: child)
         func key(_ kind: String) throws -> String {
             try String(contentsOfFile: "\(database).\(settings.bundleID).\(kind)-key", encoding: .utf8)
                 .trimmingCharacters(in: .newlines)
@@ -53,7 +53,7 @@ actor ChaosServer {
         (self.publicKey, self.secretKey, self.database) = (publicKey, secretKey, database)
     }
 
-    private static func greeting(of child: Child) async throws -> String {
+    private static func announcedURL(of child: Child) async throws -> String {
         guard let line = await child.firstLine(), let url = try JSONValue(parsing: line)["listening"]?.stringValue
         else {
             await child.kill()
@@ -65,7 +65,7 @@ actor ChaosServer {
     func killAndStart() async throws {
         await child.kill()
         child = try Child(arguments, program: "souk")
-        guard try await Self.greeting(of: child) == url else { throw CrashFailure("the port of \(url) is lost") }
+        guard try await Self.announcedURL(of: child) == url else { throw CrashFailure("the port of \(url) is lost") }
     }
 
     func kill() async { await child.kill() }

@@ -22,17 +22,17 @@ final class Child: Sendable {
 
     /// Waits for the end and returns the exit status; 128 plus the signal's number after a signal.
     @discardableResult
-    func ended() async -> Int32 { await program.end() }
+    func waitForEnd() async -> Int32 { await program.end() }
 
     func kill() async {
         program.signal(SIGKILL)
-        await ended()
+        await waitForEnd()
     }
 
     /// Returns when one of the children has ended.
-    static func firstEnd(of children: Child...) async {
+    static func waitForFirstEnd(of children: Child...) async {
         await withTaskGroup(of: Void.self) { group in
-            for child in children { group.addTask { await child.ended() } }
+            for child in children { group.addTask { await child.waitForEnd() } }
             await group.next()
             group.cancelAll()
         }

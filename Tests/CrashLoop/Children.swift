@@ -29,12 +29,12 @@ enum ServerChild {
             handler: service, configuration: .init(port: settings["port"].flatMap { Int($0) } ?? 0))
         let port = try listener.start().port
         FileHandle.standardOutput.write(Data("\(port)\n".utf8))
-        await endOfInput()
+        await waitForEndOfInput()
     }
 }
 
 /// Waits on its own thread for the end of standard input, which comes when the driver closes it or exits.
-func endOfInput() async {
+func waitForEndOfInput() async {
     await withCheckedContinuation { continuation in
         Thread.detachNewThread {
             while !FileHandle.standardInput.availableData.isEmpty {}

@@ -5,7 +5,7 @@ import HostTestSupport
 import Primitives
 import StoreModel
 
-/// Serves a new version of the content, and records the first byte of each request.
+/// Serves a new version of the content, and records from which byte on each account requests it.
 final class ContentShop: HTTPHandler {
     /// The bytes of one request of an app, so that there are many points for a kill.
     static let piece = 32 << 10

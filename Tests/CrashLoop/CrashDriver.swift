@@ -37,7 +37,7 @@ struct CrashDriver {
     var storeURL: String { observer.url }
 
     /// Runs `body` with a store in this process that sells a product with content.
-    static func inWorld(_ body: (CrashDriver, ContentShop) async throws -> Void) async throws {
+    static func withStore(_ body: (CrashDriver, ContentShop) async throws -> Void) async throws {
         let folder = FileManager.default.temporaryDirectory.path + "/souk-crash-\(UUID().uuidString.lowercased())"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -61,7 +61,7 @@ struct CrashDriver {
 
     /// Kills the app and its server during purchases.
     static func run(every: Int) async throws {
-        try await inWorld { driver, _ in
+        try await withStore { driver, _ in
             let app = try await loop("app", every: every) { try await driver.killApp(at: $0) }
             let server = try await loop("server", every: every) { try await driver.killServer(at: $0) }
             print(
@@ -80,25 +80,26 @@ struct CrashDriver {
             try await StoreCrash.attempt($0, in: folder, over: network)
         }
         print(
-            "killed the store \(count) times: what was answered was there afterwards, nothing twice, and every notification arrived"
+            "killed the store \(count) times: each answered request had its effect once, and every notification arrived"
         )
     }
 
-    /// Returns the number of kills.
+    /// Calls `attempt` with one point after another until it returns `false`. Returns the number of points at which it
+    /// returned `true`.
     static func loop(
         _ side: String, every: Int, verb: String = "killed", _ attempt: (Int) async throws -> Bool
     ) async throws -> Int {
-        var burned = 0
+        var failures = 0
         var point = 1
         while try await attempt(point) {
-            burned += 1
+            failures += 1
             FileHandle.standardError.write(Data("\r\(side) \(verb) at point \(point)  ".utf8))
             point += every
             guard point < maximumPoints else { throw CrashFailure("the \(side) is still killed at point \(point)") }
         }
         FileHandle.standardError.write(Data("\n".utf8))
-        guard burned > 0 else { throw CrashFailure("the \(side) was never killed: nothing was tested") }
-        return burned
+        guard failures > 0 else { throw CrashFailure("the \(side) was never killed: nothing was tested") }
+        return failures
     }
 
     // MARK: - Both sides
@@ -127,7 +128,7 @@ struct CrashDriver {
         var wasKilled = false
         var port = await server.firstLine()
         if port == nil {
-            await server.ended()
+            await server.waitForEnd()
             wasKilled = true
             server = try Child(settings)
             port = await server.firstLine()
@@ -135,7 +136,7 @@ struct CrashDriver {
         guard let port else { throw CrashFailure("\(name): the restarted server did not start") }
         let app = try Child(["app"] + appSettings(name, port: port, keys: name))
         while app.isRunning {
-            await Child.firstEnd(of: app, server)
+            await Child.waitForFirstEnd(of: app, server)
             if !server.isRunning {
                 guard !wasKilled else { throw CrashFailure("\(name): the restarted server died") }
                 wasKilled = true
@@ -144,7 +145,7 @@ struct CrashDriver {
             }
         }
         withExtendedLifetime(reserved) {}
-        guard await app.ended() == 0 else { throw CrashFailure("\(name): the app failed: \(app.errorOutput)") }
+        guard await app.waitForEnd() == 0 else { throw CrashFailure("\(name): the app failed: \(app.errorOutput)") }
         // The check must not touch the fuse, so another server on the same ledger does it.
         await server.kill()
         server = try Child(["server"] + serverSettings(name))
@@ -179,7 +180,7 @@ struct CrashDriver {
 
     /// Returns whether the app was killed; throws when it failed otherwise.
     func endsByKill(_ app: Child) async throws -> Bool {
-        let status = await app.ended()
+        let status = await app.waitForEnd()
         guard status == 0 || status == SIGKILL + 128 else {
             throw CrashFailure("the app ended with \(status): \(app.errorOutput)")
         }

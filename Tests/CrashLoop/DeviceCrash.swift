@@ -24,7 +24,7 @@ struct DeviceCrash {
     private var earlierContent: String { folder + "/former" }
 
     static func run(every: Int) async throws {
-        try await CrashDriver.inWorld { driver, shop in
+        try await CrashDriver.withStore { driver, shop in
             let server = try Child(["server"] + driver.serverSettings(keys))
             guard let port = await server.firstLine() else { throw CrashFailure("the server did not start") }
             let crash = DeviceCrash(driver: driver, shop: shop, port: port, folder: driver.folder)
@@ -41,7 +41,7 @@ struct DeviceCrash {
             await server.kill()
             print(
                 "killed \(kills) devices: each purchase acknowledged and finished once, the content whole and resumed; "
-                    + "\(faults) failing disks kept the old content and said why")
+                    + "\(faults) failing disks damaged no content, and each error named its reason")
         }
     }
 
@@ -119,7 +119,7 @@ struct DeviceCrash {
     private func outcome(_ account: String, _ settings: [String]) async throws -> [String] {
         let app = try Child(settings)
         let line = await app.firstLine() ?? ""
-        guard await app.ended() == 0 else { throw CrashFailure("\(account): the app failed: \(app.errorOutput)") }
+        guard await app.waitForEnd() == 0 else { throw CrashFailure("\(account): the app failed: \(app.errorOutput)") }
         return line.split(separator: " ").map(String.init)
     }
 

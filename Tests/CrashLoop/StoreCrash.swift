@@ -9,8 +9,8 @@ import SQLStorage
 import StoreKitAdapter
 import StoreModel
 
-/// The child process: a simulated store whose database and notifications are fused. Its first line of output is its
-/// URL.
+/// The child process: a simulated store that counts the operations of its database and its notifications with a fuse.
+/// Its first line of output is its URL.
 enum StoreChild {
     static let catalogue = #"""
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
@@ -36,7 +36,7 @@ enum StoreChild {
         let listener = HTTPListener(handler: store.handler)
         let url = try listener.start().url
         FileHandle.standardOutput.write(Data("\(url)\n".utf8))
-        await endOfInput()
+        await waitForEndOfInput()
     }
 }
 
@@ -60,7 +60,7 @@ struct StoreCrash {
     static func attempt(_ point: Int, in folder: String, over network: any HTTPTransport) async throws -> Bool {
         let data = folder + "/store-\(point)"
         var crash = try await StoreCrash(data, killAt: point, network)
-        try await crash.live()
+        try await crash.useStore()
         try await crash.deliver()
         try await crash.check()
         await crash.server.stop()
@@ -80,7 +80,7 @@ struct StoreCrash {
     }
 
     private mutating func startAgain() async throws {
-        let status = await child.ended()
+        let status = await child.waitForEnd()
         guard !wasKilled, status == SIGKILL + 128 else {
             throw CrashFailure("point \(killAt): the store ended with \(status): \(child.errorOutput)")
         }
@@ -94,7 +94,7 @@ struct StoreCrash {
 
     // MARK: - A run
 
-    private mutating func live() async throws {
+    private mutating func useStore() async throws {
         let account = try WireJSON.encode(StoreControlWire.Account(name: "anna"))
         try await ask(.post, "/control/v1/accounts", account, accepting: 409)
         let signedIn = try await ask(.post, "/store/v1/devices", try WireJSON.encode(StoreWire.SignIn(account: "anna")))

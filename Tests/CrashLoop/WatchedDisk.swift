@@ -20,8 +20,8 @@ enum WatchedDisk {
     private static let fuse = Locked<Fuse?>(nil)
     private static let fault = Locked<Fault?>(nil)
 
-    /// Counts an operation of the fuse before each disk operation, and another one in the middle of a write.
-    static func burn(_ fuse: Fuse) {
+    /// Counts an operation with the fuse before each disk operation, and another one in the middle of a write.
+    static func countOperations(with fuse: Fuse) {
         self.fuse.withLock { $0 = fuse }
         souk_disk_watch { _ in
             WatchedDisk.fuse.withLock { $0 }?.countOperation() == true ? Int32(SOUK_DISK_DIE) : 0

@@ -91,7 +91,7 @@ import Testing
         #expect(cache.answer(for: key)?.revision == 2)
     }
 
-    @Test func `an answer from before an erasure does not replace a later one of the same customer`() {
+    @Test func `an answer from before an erasure is not cached after it`() {
         for isWriter in [true, false] {
             let cache = AnswerCache(bytes: Self.oneForEachShard)
             let before = cache.ticket(for: key)
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `answers never exceed the memory limit, however large one grows`() {
+    @Test func `answers never exceed the memory limit, however large an answer grows`() {
         let size = 64 * (AnswerCache.overhead + 100)
         let cache = AnswerCache(bytes: size)
         let keys = (0..<1000).map {

@@ -21,7 +21,7 @@ import Testing
     private func hash(_ number: Int, among count: Int) -> Int { ((number % count) << 32) | (number & 0xffff) }
 
     @Test(arguments: [1, 3, 97, 1 << 20])
-    func `it behaves as a dictionary does`(hashes: Int) {
+    func `the table behaves as a dictionary`(hashes: Int) {
         var random = SystemRandomNumberGenerator()
         var (table, known) = (AnswerTable(), [Int: String]())
         func look(_ name: Int) -> String? {
@@ -52,7 +52,7 @@ import Testing
         #expect(places.count == known.count)
     }
 
-    @Test func `a referenced entry stays referenced when its neighbours are removed`() throws {
+    @Test func `an answer stays marked as read when its neighbour is removed`() throws {
         var table = AnswerTable()
         for name in 0..<3 { table.insert(PackedAnswer(answer("\(name)"), of: key(name)), 1 << 32) }
         table.setRead(true, at: try #require(table.place(of: key(2), 1 << 32)))
@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `an answer with a lower revision, or an equal one and an earlier start, is older`() {
+    @Test func `of two answers, the one with the lower revision, or else the earlier start, is older`() {
         func answer(_ revision: Int64, _ second: Double) -> StoredAnswer {
             StoredAnswer(
                 revision: revision, bytes: [], etag: "", validFrom: Date(timeIntervalSince1970: second), validUntil: nil

@@ -11,7 +11,8 @@ import Testing
 @Suite struct AuthorizationTests {
     private enum Access { case open, publicKey, customer, secretKey }
 
-    /// The endpoints that the wire contract opens to others than secret keys.
+    /// The endpoints that callers without a secret key may use, as the wire contract defines. All others need a secret
+    /// key.
     private static let contract: [String: Access] = [
         "POST /v1/customers/{customer}/transactions": .publicKey,
         "GET /v1/customers/{customer}": .publicKey,
@@ -117,7 +118,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a revoked key gets the same response as an unknown one`() async throws {
+    @Test func `a revoked key gets the same response as an unknown key`() async throws {
         let bench = try await ServerBench()
         let keys = try #require(bench.keys[ServerBench.app])
         let ring = APIKeys(database: bench.database)

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `customers of a shared purchase that was transferred or erased get it again`(isErased: Bool) async throws {
+    func `a purchase is shared again after its transfer or the erasure of its owner`(isErased: Bool) async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = .share }
         let token = CustomerID("owner").appAccountToken
         let signed = try bench.purchase("1") { if isErased { $0.appAccountToken = token } }

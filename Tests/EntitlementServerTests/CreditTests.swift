@@ -143,7 +143,7 @@ extension ServerBench {
             .post, "/v1/customers/\(customer)/promotions", as: .secret, body: .json(["code": .string(code)]))
     }
 
-    @Test func `a promotion that is created again with its key is the first one`() async throws {
+    @Test func `a repeated request with the same idempotency key returns the first promotion`() async throws {
         let bench = try await ServerBench()
         func make(_ feature: JSONValue, key: String) async throws -> ServerBench.Reply {
             try await bench.send(

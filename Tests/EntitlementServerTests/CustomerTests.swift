@@ -78,7 +78,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the grace period begins in time, by an earlier renewal info`() async throws {
+    @Test func `the grace period begins at the expiry, as an earlier renewal info stated`() async throws {
         let bench = try await ServerBench()
         let start = bench.clock.now()
         _ = try await bench.post(

@@ -70,7 +70,9 @@ import Testing
     }
 
     @Test(.onSQLite, arguments: [false, true])
-    func `a request with a failing disk operation is refused, and undone or done`(forEver: Bool) async throws {
+    func `a request with a failing disk operation is stored whole or not at all`(forEver: Bool)
+        async throws
+    {
         let scenario = try await Self.scenario.value
         var operation: Int64 = 1
         while try await fail(at: operation, forEver: forEver, scenario) { operation += Self.every }

@@ -2,7 +2,8 @@ import HostTestSupport
 import SQLStorage
 import Testing
 
-/// Runs each case of a suite on SQLite, and also on PostgreSQL if that is installed.
+/// Runs each case of a suite on SQLite. If PostgreSQL is installed, also runs each case there, except the tests with
+/// `onSQLite`.
 struct EngineTrait: SuiteTrait, TestTrait, TestScoping {
     let isRecursive = true
 

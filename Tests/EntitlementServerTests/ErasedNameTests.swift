@@ -157,7 +157,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a customer whose purchase waits is registered by any request`() async throws {
+    @Test func `a customer whose purchase waits is registered even by a request with invalid facts`() async throws {
         let bench = try await ServerBench()
         try await bench.append(bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken })
         #expect(try await bench.post(["x", "y"]).active() == ["tools"])

@@ -116,7 +116,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `requests about a pseudonym are refused`() async throws {
+    @Test func `requests that change a pseudonym are refused`() async throws {
         let bench = try await ServerBench { $0.apps[0].credits = CreditTests.table }
         _ = try await bench.post(bench.period("1"))
         let pseudonym = try #require(try await erase(in: bench).json["pseudonym"]?.stringValue)
@@ -139,7 +139,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a source can be decrypted with its key only`() async throws {
+    @Test func `sources are stored encrypted and returned decrypted`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         _ = try await bench.post(signed)
@@ -261,7 +261,9 @@ import Testing
     }
 
     @Test(arguments: TransferMode.allCases)
-    func `a purchase that begins after the erasure stays with its presenter`(mode: TransferMode) async throws {
+    func `a purchase after an erasure stays with its presenter until the erased customer returns`(mode: TransferMode)
+        async throws
+    {
         let bench = try await ServerBench { $0.apps[0].transferMode = mode }
         let token = CustomerID("anna").appAccountToken
         _ = try await bench.post(bench.purchase("1"))

@@ -36,7 +36,7 @@ import Testing
     }
 
     @Test(arguments: [Int64.max, .min])
-    func `a grant with any end is answered`(end: Int64) async throws {
+    func `a customer whose grant has an extreme end gets an answer`(end: Int64) async throws {
         let bench = try await ServerBench { $0.answerMemory = 0 }
         _ = try await bench.grant("gift", until: bench.clock.now().addingTimeInterval(60))
         try await change("UPDATE customer_grant SET valid_until = ?1", end, in: bench)
@@ -45,7 +45,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a promotion with any end can be redeemed`() async throws {
+    @Test func `a promotion with the latest possible end can be redeemed`() async throws {
         let bench = try await ServerBench()
         let end = RFC3339.string(from: bench.clock.now().addingTimeInterval(60))
         let made = try await bench.send(
@@ -60,7 +60,7 @@ import Testing
     }
 
     @Test(arguments: [Int64.max, .max - 1, .min])
-    func `a delivery with any number of attempts is attempted`(attempts: Int64) async throws {
+    func `a delivery with an extreme number of attempts is attempted`(attempts: Int64) async throws {
         let receiver = WebhookReceiver { _, _ in 500 }
         let bench = try await ServerBench.withWebhook(receiver)
         try await bench.writeEvent()

@@ -20,7 +20,7 @@ final class FaultyDisk: @unchecked Sendable {
         disk = nil
     }
 
-    /// The number of operations.
+    /// The number of operations so far that change a file.
     var operations: Int64 { disk.map { faulty_disk_operations($0) } ?? 0 }
 
     /// Makes an operation fail, and with `forEver` all later ones too.
@@ -28,8 +28,8 @@ final class FaultyDisk: @unchecked Sendable {
         if let disk { faulty_disk_fail(disk, operation, forEver ? 1 : 0) }
     }
 
-    /// Copies the state after a power cut at this moment to a new folder. With seed 0 all unsynced data is lost; other
-    /// seeds choose about half of it.
+    /// Copies the state after a power cut at this moment to a new folder. With seed 0 all unsynced data is lost; with
+    /// another seed, about half of it.
     func afterPowerCut(seed: UInt64 = 0) throws -> ServerBench.Folder {
         let folder = try ServerBench.Folder()
         guard let disk, faulty_disk_write_image(disk, folder.url.path, seed) == 0 else {

@@ -67,7 +67,7 @@ import Testing
 @Suite struct IdempotencyTests {
     private let key: HTTPHeaders = ["Idempotency-Key": "order-7"]
 
-    @Test func `a repeated request with its key takes effect once`() async throws {
+    @Test func `a repeated request with its idempotency key takes effect once`() async throws {
         let bench = try await ServerBench()
         let first = try await bench.grant(headers: key)
         let second = try await bench.grant(headers: key)
@@ -79,7 +79,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the key with another request is refused`() async throws {
+    @Test func `an idempotency key that was used for another request is refused`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.grant(headers: key)
         for reply in [
@@ -94,7 +94,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `idempotency keys of two customers of one public key are separate`() async throws {
+    @Test func `idempotency keys of two customers with the same public key are separate`() async throws {
         let bench = try await ServerBench()
         let key: HTTPHeaders = ["Idempotency-Key": "1"]
         let signed = (anna: try bench.purchase("1"), ben: try bench.purchase("2"))
@@ -152,7 +152,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the second of two concurrent requests waits for the first answer`() async throws {
+    @Test func `concurrent requests with the same idempotency key wait for the first answer`() async throws {
         let gate = GateBox()
         let bench = try await ServerBench(wrapping: gate.wrap)
         let database = try #require(gate.database)
@@ -203,7 +203,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a key that is empty or too long is refused`() async throws {
+    @Test func `an invalid idempotency key is refused`() async throws {
         let bench = try await ServerBench()
         for value in ["", String(repeating: "x", count: 256), "a\u{0}b", "a\u{7}", "\u{85}"] {
             let reply = try await bench.grant(headers: ["Idempotency-Key": value])

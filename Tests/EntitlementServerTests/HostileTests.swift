@@ -21,7 +21,7 @@ import Testing
         word.utf8.map { byte in "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }.joined()
     }
 
-    /// Returns keys, SQL and a path: strings that no answer and no reported failure may contain.
+    /// Returns keys, SQL and a path: strings that no response may contain.
     private static func secrets(of bench: ServerBench) throws -> [String] {
         let keys = bench.keys.values.flatMap { [$0.publicKey, $0.secretKey] }
         return keys + ["SELECT 1", "INSERT INTO", "sqlite", bench.folder.url.path]
@@ -133,7 +133,9 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `every endpoint refuses a body that is too large, too deep or not JSON`() async throws {
+    @Test(.onSQLite) func `a body that is too large, too deep or not JSON changes nothing at any endpoint`()
+        async throws
+    {
         let bench = try await ServerBench(configure: { $0.maximumBody = 64 << 10 })
         let before = try bench.contents()
         let secrets = try Self.secrets(of: bench)

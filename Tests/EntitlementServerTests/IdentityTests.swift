@@ -130,7 +130,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `two customers in two forms are listed, found and paged as two`() async throws {
+    @Test func `customer ids in two Unicode forms are listed, found and paged as two customers`() async throws {
         let bench = try await Self.bench()
         var names: [String] = []
         for (index, pair) in UnicodeForms.pairs.enumerated() {

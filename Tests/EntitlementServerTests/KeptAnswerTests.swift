@@ -72,7 +72,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `validating one receipt with new keys stores the answer once, and one time for each key`()
+    @Test(.onSQLite) func `validating one receipt with new keys stores its answer once, and the times with the keys`()
         async throws
     {
         let folder = try ServerBench.Folder()
@@ -123,7 +123,9 @@ import Testing
         await bench.close()
     }
 
-    @Test func `each customer has separate stored answers, and an erasure deletes only one customer's`() async throws {
+    @Test func `each customer has separate stored answers, and an erasure deletes only those of its customer`()
+        async throws
+    {
         let bench = try await ServerBench()
         for name in ["anna", "ben"] {
             _ = try await bench.post("no signature", for: name, headers: ["Idempotency-Key": name])

@@ -34,7 +34,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a secret key has the rights of a public key`() async throws {
+    @Test func `a secret key can read a customer, and the scheme can be in lower case`() async throws {
         let bench = try await ServerBench()
         #expect(try await bench.send(.get, "/v1/customers/anna", as: .secret).status == 200)
         let lower = "bearer \(try #require(bench.keys[ServerBench.app]).publicKey)"
@@ -153,7 +153,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a customer may be a UUID, and an unknown one has no features`() async throws {
+    @Test func `a customer may be a UUID, and an unknown customer has no subscriptions`() async throws {
         let bench = try await ServerBench()
         let id = UUID()
         _ = try await bench.post(bench.purchase("1"), for: id.uuidString.lowercased())

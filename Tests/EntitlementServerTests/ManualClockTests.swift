@@ -26,7 +26,7 @@ import Testing
         try await clock.sleep(until: start)
     }
 
-    @Test func `a cancelled sleeper leaves`() async throws {
+    @Test func `a cancelled sleep throws a CancellationError`() async throws {
         let clock = ManualClock()
         let sleeper = Task { try await clock.sleep(until: clock.now().addingTimeInterval(1)) }
         await clock.waiters(atLeast: 1)

@@ -10,7 +10,7 @@ import Testing
 /// The names of credits, items, features, codes, shops, orders and idempotency keys.
 @Suite struct NamedThingsTests {
     @Test(arguments: UnicodeForms.pairs)
-    func `a type of credit has one spelling`(pair: UnicodeForms) async throws {
+    func `a type of credit is found only under the bytes of its name`(pair: UnicodeForms) async throws {
         let credit = CreditTable.Credit(products: ["coins.100": 100], prices: [pair.composed: 5])
         let bench = try await ServerBench { $0.apps[0].credits = CreditTable(credits: [pair.composed: credit]) }
         _ = try await bench.post([try bench.coins("1")])
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `a feature and a product have one spelling, and the refusal says so`(pair: UnicodeForms) async throws {
+    func `a feature and a product must be in form NFC, and the refusal says so`(pair: UnicodeForms) async throws {
         let bench = try await ServerBench()
         let promotion: JSONValue = ["code": "SPRING", "feature": .string(pair.other)]
         for reply in [
@@ -108,7 +108,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a key whose bytes were not UTF-8 is refused`() async throws {
+    @Test func `an idempotency key whose bytes were not UTF-8 is refused`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.grant("gift", headers: ["Idempotency-Key": "a\u{FFFD}"])
         #expect(reply.status == 400 && reply.field == "Idempotency-Key")

@@ -64,7 +64,9 @@ import Testing
 
     /// Anybody can compute the token of a customer id, and use the token as an id too.
     @Test(arguments: [false, true])
-    func `a customer whose id is another customer's token gets nothing of theirs`(isAlias: Bool) async throws {
+    func `a customer whose id is another customer's token keeps no purchase of that customer`(isAlias: Bool)
+        async throws
+    {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
         let uuid = CustomerID(unchecked: token.uuidString.lowercased()).rawValue

@@ -111,7 +111,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an environment this server does not have is refused`() async throws {
+    @Test func `an environment that this server does not serve is refused`() async throws {
         let bench = try await ServerBench()
         let reply = try await bench.get(headers: ["Souk-Environment": "production"])
         #expect(reply.status == 400 && reply.field == "Souk-Environment")
@@ -222,7 +222,7 @@ import Testing
         #expect(bench.failures.withLock { $0.count } == 1)
     }
 
-    @Test func `a server without an app or an environment does not start`() async throws {
+    @Test func `a server with no or a repeated app or environment does not start`() async throws {
         let refused: [(inout EntitlementService.Configuration) -> Void] = [
             { $0.apps = [] }, { $0.environments = [] }, { $0.apps += $0.apps },
             { $0.environments = [.sandbox, .sandbox] },

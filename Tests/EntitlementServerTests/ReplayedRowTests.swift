@@ -237,7 +237,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a name that is not in form NFC was accepted by early versions`() async throws {
+    @Test func `the replay accepts a product id of early versions that is not in form NFC`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post([bench.period("1", product: "caf\u{E9}")])
         let header = Base64.encodeURL(Array("{}".utf8))

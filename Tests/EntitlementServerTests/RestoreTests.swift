@@ -376,7 +376,7 @@ import Testing
         #expect(changes.unknownErasures == 1 && changes.erasedCustomers == 0)
     }
 
-    @Test(.onSQLite) func `a customer that was erased several times since the backup is not an unknown erasure`()
+    @Test(.onSQLite) func `a customer that was erased several times since the backup counts as one erasure`()
         async throws
     {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())

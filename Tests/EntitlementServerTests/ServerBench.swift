@@ -189,7 +189,7 @@ struct ServerBench: Sendable {
         let status: Int
         let headers: HTTPHeaders
         let bytes: [UInt8]
-        /// Whether the server replied without suspending. Always `false` on PostgreSQL.
+        /// Whether the server replied without suspending. Always `true` on PostgreSQL.
         let wasReady: Bool
 
         var json: JSONValue { (try? JSONValue(parsing: bytes)) ?? .null }
@@ -309,7 +309,7 @@ final class GatedDatabase: SQLDatabase {
         return try await inner.write(body)
     }
 
-    /// Makes every write fail before it begins.
+    /// Makes every write fail before it begins; `nil` lets writes succeed again.
     func fail(with failure: SQLError?) { state.withLock { $0.failure = failure } }
 
     func shut() { state.withLock { $0.isOpen = false } }

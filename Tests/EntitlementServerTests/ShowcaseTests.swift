@@ -61,7 +61,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a request of the wrong form is refused by its member`() async throws {
+    @Test func `a malformed request for price points is refused with the name of its member`() async throws {
         let bench = try await bench()
         #expect(try await ask(bench, [7]).field == "ident/0")
         let reply = try await bench.send(.post, "/showcase/get-price-points", body: .json(["ident": []]))

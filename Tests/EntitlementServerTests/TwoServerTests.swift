@@ -30,7 +30,8 @@ struct TwoServerTests {
     /// A conflict of two servers, and its expected result.
     enum Conflict: String, CaseIterable, CustomTestStringConvertible {
         case requestsWithOneKey, customerAndPurchase, purchasesOfOneCustomer, oneFact, redemptionsOfOneCredit
-        case redemptionsOfOneCode, mergeAndPurchase, paymentsOfTwoPurchases, deliveriesInOneLine, deliveriesOfOneEvent
+        case redemptionsOfOneCode, mergeAndPurchase, paymentsOfTwoPurchases, deliveriesOfOneCustomer,
+            deliveriesOfOneEvent
         case eventsOfTwoCustomers
 
         var testDescription: String { rawValue }
@@ -44,7 +45,7 @@ struct TwoServerTests {
             case .oneFact: .factInsertedTwice
             case .redemptionsOfOneCredit: nil
             case .redemptionsOfOneCode: .promotionReadFirst
-            case .deliveriesInOneLine: .cursorsNotLocked
+            case .deliveriesOfOneCustomer: .cursorsNotLocked
             case .deliveriesOfOneEvent: .deliveryNotUnique
             case .eventsOfTwoCustomers: .eventsNumberedFirst
             }
@@ -127,7 +128,9 @@ struct TwoServerTests {
     }
 
     @Test(arguments: Conflict.allCases, Isolation.allCases)
-    func `two conflicting servers have the result of one after the other`(conflict: Conflict, isolation: Isolation)
+    func `conflicting requests at two servers have the result of one after the other`(
+        conflict: Conflict, isolation: Isolation
+    )
         async throws
     {
         try await Self.withPair(isolation) { pair in
@@ -156,7 +159,7 @@ struct TwoServerTests {
         case .redemptionsOfOneCode: try await redemptionsOfOneCode(pair)
         case .mergeAndPurchase: try await mergeAndPurchase(pair)
         case .paymentsOfTwoPurchases: try await paymentsOfTwoPurchases(pair)
-        case .deliveriesInOneLine: try await deliveriesInOneLine(pair)
+        case .deliveriesOfOneCustomer: try await deliveriesOfOneCustomer(pair)
         case .deliveriesOfOneEvent: try await deliveriesOfOneEvent(pair)
         case .eventsOfTwoCustomers: try await eventsOfTwoCustomers(pair)
         }
@@ -278,7 +281,7 @@ struct TwoServerTests {
         return [one, other] == [200, 422] && count == 1 ? [] : ["\(count) purchases after \(one) and \(other)"]
     }
 
-    private static func deliveriesInOneLine(_ pair: Pair) async throws -> [String] {
+    private static func deliveriesOfOneCustomer(_ pair: Pair) async throws -> [String] {
         let (first, second) = queues(pair)
         try await first.open()
         let now = pair.first.clock.now()
@@ -436,16 +439,16 @@ struct TwoServerTests {
             configuration.monotonicClock = pair.first.realClock.monotonic
             let registry = ServerRegistry(database: pair.first.database, id: "first", clock: MonotonicClock())
             let limiter = RateLimiter(configuration, sharedBy: registry)
-            func authorized(_ digest: UInt8) -> Int {
+            func admittedCount(_ digest: UInt8) -> Int {
                 let caller = Caller(app: ServerBench.app, kind: .public, keyDigest: [digest])
                 return (0..<20).count { _ in (try? limiter.admit(caller)) != nil }
             }
             try await Self.forgetServers(pair)
-            #expect(authorized(1) == 10)
+            #expect(admittedCount(1) == 10)
             try await ServerRegistry(database: pair.second.database, id: "second", clock: MonotonicClock()).step()
             try await registry.step()
             #expect(registry.count == 2)
-            #expect(authorized(2) == 5)
+            #expect(admittedCount(2) == 5)
         }
     }
 

@@ -234,7 +234,7 @@ import Testing
         await bench.close()
     }
 
-    // MARK: - Random lives
+    // MARK: - Random histories
 
     /// `SOUK_VALUES` is the number of histories, `SOUK_VALUE_STEPS` the length of each.
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
@@ -377,7 +377,7 @@ private struct ValueLife {
         }
     }
 
-    /// Returns the purchases that the server knows to be refunded, according to their customers.
+    /// Returns the purchases that are refunded in the answers about their customers.
     private func revoked() async throws -> Set<Int> {
         let holders = try bench.database.read { connection in
             try connection.query("SELECT DISTINCT customer FROM holder").map { try $0["customer"] as String }

@@ -4,7 +4,7 @@ import PluginHub
 import Primitives
 import Testing
 
-/// Mistakes that an app can make with the public interface only.
+/// Mistakes and unusual situations that an app can cause with the public interface.
 @Suite struct AcceptanceTests {
     private let journal = Journal<String>()
 
@@ -34,8 +34,10 @@ import Testing
         return (hub, source)
     }
 
-    @Test(.timeLimit(.minutes(1)), arguments: ["stop", "deregister it", "deregister its source", "release"])
-    func `a plugin that its callback retains is released when it or its source leaves`(end: String) async throws {
+    @Test(.timeLimit(.minutes(1)), arguments: ["stop", "deregister it", "deregister its source first", "release"])
+    func `a plugin that its own callback retains is released when it is deregistered or its hub ends`(end: String)
+        async throws
+    {
         weak var plugin: SelfRetaining?
         do {
             let (hub, source) = try entangledHub()
@@ -44,7 +46,7 @@ import Testing
             switch end {
             case "stop": await hub.stop()
             case "deregister it": await hub.deregister("SelfRetaining")
-            case "deregister its source":
+            case "deregister its source first":
                 await hub.deregister("Source")
                 await hub.deregister("SelfRetaining")
             default: break
@@ -83,7 +85,7 @@ import Testing
 
     @Test(.timeLimit(.minutes(1)))
     @available(macOS 15, iOS 18, *)
-    func `work that stops the hub waits for the work of the others`() async throws {
+    func `work that stops the hub waits for the work of the other plugins`() async throws {
         let hub = Hub()
         hub.register(Policy(name: "One"))
         hub.register(Policy(name: "Two"))
@@ -105,7 +107,7 @@ import Testing
         }
         try await isCancelled.pass()
         // When the executor is idle, the stop has returned or waits.
-        await executor.isIdle()
+        await executor.waitUntilIdle()
         #expect(journal.entries.isEmpty)
         mayEnd.open()
         try await isStopped.pass()
@@ -157,7 +159,7 @@ import Testing
         #expect(findings[0].sentence.contains(path))
     }
 
-    @Test func `the finding about a failed initialiser disappears once it succeeds`() throws {
+    @Test func `the finding about a failed initialiser disappears once the initialiser succeeds`() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).json")
         let hub = Hub()
         hub.start()

@@ -112,7 +112,7 @@ private final class BarePlugin: PluginProtocol {
         #expect([finding.severity] == [Hub.Finding.Severity.error])
     }
 
-    @Test func `event subjects, outputs and publishers`() async throws {
+    @Test func `an event subject delivers outputs with a result and a correlation id`() async throws {
         let subject = EventSubject()
         let publisher: EventPublisher = subject.publisher
         let outputs = publisher.values()

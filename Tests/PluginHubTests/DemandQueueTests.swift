@@ -25,7 +25,7 @@ import Testing
         #expect(take(&queue) == "2")
     }
 
-    @Test func `the demand of a delivery counts, and unlimited stays unlimited`() {
+    @Test func `the demand after a delivery is added, and an unlimited demand stays unlimited`() {
         var queue = DemandQueue<Int>()
         for number in 1...4 { queue.append(number) }
         queue.demand(1)
@@ -47,7 +47,7 @@ import Testing
         #expect(queue.next() != nil)
     }
 
-    @Test func `the end comes once, after all elements and without demand`() {
+    @Test func `the end is delivered once, after all elements, and needs no demand`() {
         var queue = DemandQueue<Int>()
         queue.append(1)
         queue.finish()

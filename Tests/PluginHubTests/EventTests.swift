@@ -129,7 +129,7 @@ import Testing
         withExtendedLifetime(first) {}
     }
 
-    @Test func `publishers finish with their subject, and outlive it silently`() async {
+    @Test func `a publisher finishes when its subject is released, and sends nothing after that`() async {
         var subject: EventSubject? = EventSubject()
         let publisher = subject!.publisher
         let outputs = publisher.values()
@@ -154,7 +154,7 @@ import Testing
         withExtendedLifetime(subscription) {}
     }
 
-    @Test func `filter, map and compactMap`() {
+    @Test func `filter, map and compactMap change the outputs of a publisher`() {
         let subscriptions = [
             subject.publisher.filter(correlationId: "a").sink { [seen] in seen.note($0.number) },
             subject.publisher.filter { $0.number > 2 }.sink { [seen] in seen.note($0.number * 10) },
@@ -184,7 +184,7 @@ import Testing
         second.cancel()
     }
 
-    @Test func `a merged publisher has the outputs of all and finishes with the last`() {
+    @Test func `a merged publisher has the outputs of all its parts, and finishes with the last part`() {
         let other = EventSubject()
         let ends = Journal<String>()
         let subscription = subject.publisher.merge(with: other.publisher, .empty).sink(
@@ -255,7 +255,7 @@ import Testing
         #expect(numbers == [[4, 5], [1, 2], [1, 2, 3, 4, 5], []])
     }
 
-    @Test func `drops during reading are counted during reading`() async {
+    @Test func `outputs that are dropped during reading are counted at once`() async {
         let outputs = subject.publisher.values(.newest(1))
         var iterator = outputs.makeAsyncIterator()
         subject.send(.number(1))
@@ -279,20 +279,20 @@ import Testing
             made.withLock { $0 = Weak(source: own) }
             return EventSubscription { withExtendedLifetime((own, send)) {} }
         }
-        func isThere() -> Bool { made.withLock { $0?.source != nil } }
+        func sourceExists() -> Bool { made.withLock { $0?.source != nil } }
         let hub = Hub()
         hub.register(.taking("Source", .event, "a"), .init(onEvent: { _, _, _ in publisher }))
         hub.register(.sending("Reader", .event, "a"))
         hub.start()
         var subscription = try? hub.scripted("Reader").events("a").filter { _ in true }.sink { _ in }
-        #expect(isThere())
+        #expect(sourceExists())
         subscription?.cancel()
-        #expect(!isThere())
+        #expect(!sourceExists())
         subscription = try? hub.scripted("Reader").events("a").merge(with: .empty).sink { _ in }
-        #expect(isThere())
+        #expect(sourceExists())
         subscription = nil
         _ = subscription
-        #expect(!isThere())
+        #expect(!sourceExists())
     }
 
     @Test func `a cancelled reader stops collecting and keeps its outputs`() async {
@@ -320,7 +320,7 @@ import Testing
         #expect(!subject.isObserved)
     }
 
-    @Test func `reading by for-await from an actor`() async {
+    @Test func `an actor can read a publisher with for await`() async {
         actor Reader {
             func first(of publisher: EventPublisher) async -> Int? {
                 for await output in publisher { return output.number }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import PluginHub
 
-/// The findings of a registration and their severities. Files are read once.
+/// The findings of a registration and their severities. The hub reads the policy of a plugin once.
 @Suite struct FindingTests {
     private let journal = Journal<String>()
 
@@ -29,7 +29,7 @@ import Testing
         try await body(file)
     }
 
-    @Test func `the guide's table is the one in the code`() throws {
+    @Test func `the table of findings in the guide equals the rules in the code`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()
         let guide = try String(
@@ -61,7 +61,9 @@ import Testing
         #expect(report.running == ["Other"])
     }
 
-    @Test func `an invalid file, or one that is not the plugin's, is another finding`() async throws {
+    @Test func `an invalid configuration file, or another file that cannot be read, is a failed initialization`()
+        async throws
+    {
         try await withFile("{}") { file in
             let hub = Hub()
             hub.register(FilePlugin.self, configurationFiles: ["policy": file.path])

@@ -79,7 +79,7 @@ import Testing
         server.channel.close()
     }
 
-    @Test func `the trace is switched by the first and the last reader only`() throws {
+    @Test func `the trace is switched on by the first reader and off by the last`() throws {
         var state = HubState(isPartialSet: false)
         let generation = try required(state.beginStarting())
         _ = state.finishStarting([member(Policy(name: "One"))], failures: [], generation: generation)

@@ -8,7 +8,7 @@ import Testing
         .init(
             onEvent: { [journal] plugin, event, payload in
                 journal.note(
-                    "\(plugin.policy.name) publishes \(event.name) \(payload == nil ? "for nobody's payload" : "")")
+                    "\(plugin.policy.name) publishes \(event.name) \(payload == nil ? "without payload" : "")")
                 return subject.publisher
             },
             onLaunch: { [journal] plugin, event, publisher in
@@ -34,7 +34,7 @@ import Testing
             return ScriptedPlugin(Policy(name: "Three", publish: ["a", "b"]), sender, script)
         }
         #expect(hub.start().findings.isEmpty)
-        let publishes = "for nobody's payload"
+        let publishes = "without payload"
         #expect(
             journal.entries == [
                 "One made", "Two made", "Three made",

@@ -164,7 +164,7 @@ import Testing
         #expect(!subject.isObserved)
     }
 
-    @Test func `a publisher that a removed plugin keeps is silent`() async throws {
+    @Test func `a publisher that a removed plugin keeps has finished`() async throws {
         let hub = Hub()
         let subject = EventSubject()
         hub.register(.taking("Source", .event, "a"), .init(onEvent: { _, _, _ in subject.publisher }))
@@ -180,7 +180,7 @@ import Testing
         withExtendedLifetime(subscription) {}
     }
 
-    @Test func `kept subscriptions end with the plugin, at once if it has left`() async throws {
+    @Test func `kept subscriptions end with the plugin, or at once if the plugin has already left`() async throws {
         let hub = Hub()
         let subject = EventSubject()
         hub.register(Policy(name: "One"))

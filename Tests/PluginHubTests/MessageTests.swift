@@ -27,12 +27,12 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `a name in another Unicode form is refused`(pair: UnicodeForms) throws {
+    func `a name in another Unicode form than NFC is refused`(pair: UnicodeForms) throws {
         #expect(try Message(pair.composed).name == pair.composed)
         for make: (String) throws -> Void in [{ _ = try Message($0) }, { _ = try MessageID($0) }] {
             do {
                 try make(pair.other)
-                Issue.record("it should be refused")
+                Issue.record("the name was accepted")
             } catch let error as PluginError {
                 #expect(error.code == .invalidName && error.sentence.contains("NFC"))
             }
@@ -42,12 +42,12 @@ import Testing
     }
 
     @Test(arguments: ["a", "store.purchase", "ein Name", "名前", String(repeating: "a", count: 255)])
-    func `other names are accepted`(name: String) throws {
+    func `valid names are accepted`(name: String) throws {
         #expect(try Message(name).name == name)
         #expect(try MessageID(name).text == name)
     }
 
-    @Test func `messages and ids survive JSON, and bad ones are refused there too`() throws {
+    @Test func `messages are decoded as they were encoded, and invalid ones are refused`() throws {
         let message = try Message("a.b", id: "x")
         let data = try JSONEncoder().encode([message, "c"])
         #expect(try JSONDecoder().decode([Message].self, from: data) == [message, "c"])

@@ -44,7 +44,7 @@ import Testing
         withExtendedLifetime(hub) {}
     }
 
-    @Test func `an action goes back as the command it names, under the same policies`() throws {
+    @Test func `an action is sent as the command that it names, if the policies permit the command`() throws {
         let hub = Hub(configuration: .init(isPartialSet: true))
         let got = Journal<String>()
         hub.register(.sending("Screen", .command, "mock.configure"))

@@ -5,7 +5,7 @@ import Primitives
 ///
 ///     await withTaskExecutorPreference(executor) { await hub.stop() }
 ///     …
-///     await executor.isIdle()     // `stop` has returned, or it waits
+///     await executor.waitUntilIdle()     // `stop` has returned, or it waits
 @available(macOS 15, iOS 18, *)
 final class ObservedExecutor: TaskExecutor {
     private struct State {
@@ -26,7 +26,7 @@ final class ObservedExecutor: TaskExecutor {
     }
 
     /// Returns when there is no job to run. Do not call it from a task that prefers this executor.
-    func isIdle() async {
+    func waitUntilIdle() async {
         await withCheckedContinuation { continuation in
             let isIdle = state.withLock { state in
                 if state.pending == 0 { return true }

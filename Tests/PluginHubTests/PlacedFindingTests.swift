@@ -9,7 +9,7 @@ import Testing
         }
     }
 
-    @Test func `the pointer to a message without a partner is in its list`() {
+    @Test func `the pointer of a message without a partner refers to its entry in a list`() {
         let policies = [
             Policy(name: "A", publish: ["known"]),
             Policy(

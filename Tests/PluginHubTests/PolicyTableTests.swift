@@ -1,7 +1,7 @@
 import PluginHub
 import Testing
 
-/// For each kind of message, exactly one list of the sender's policy and one of the receiver's policy permits it.
+/// For each kind of message, only certain lists of the sender's policy and one list of the receiver's policy permit it.
 @Suite struct PolicyTableTests {
     enum Side: String, CaseIterable, Sendable { case sender, receiver }
 
@@ -13,7 +13,7 @@ import Testing
 
     /// The lists that allow a message of a kind to be sent, and to be received. For an event the message is the
     /// subscription: the subscriber sends it, and the publisher receives it.
-    private static let right: [MessageKind: [Side: [String]]] = [
+    private static let permitting: [MessageKind: [Side: [String]]] = [
         .command: [.sender: ["send.commands"], .receiver: ["receive.commands"]],
         .query: [.sender: ["send.queries"], .receiver: ["receive.queries"]],
         .viewQuery: [.sender: ["send.viewControllerQueries"], .receiver: ["receive.viewControllerQueries"]],
@@ -46,11 +46,10 @@ import Testing
     }
 
     @Test(arguments: MessageKind.allCases, lists)
-    func `one list of the sender's policy permits a message, and no other does`(kind: MessageKind, list: String) throws
-    {
-        let right = try #require(Self.right[kind])
-        let receiver = try #require(right[.receiver]?.first)
-        let isAllowed = try #require(right[.sender]).contains(list)
+    func `only the lists for its kind in the sender's policy permit a message`(kind: MessageKind, list: String) throws {
+        let permitting = try #require(Self.permitting[kind])
+        let receiver = try #require(permitting[.receiver]?.first)
+        let isAllowed = try #require(permitting[.sender]).contains(list)
         let found = try outcome(kind, list, receiver)
         #expect(
             found
@@ -60,12 +59,12 @@ import Testing
     }
 
     @Test(arguments: MessageKind.allCases, lists)
-    func `one list of the receiver's policy permits a message, and no other does`(kind: MessageKind, list: String)
+    func `only the list for its kind in the receiver's policy permits a message`(kind: MessageKind, list: String)
         throws
     {
-        let right = try #require(Self.right[kind])
-        let isAllowed = try #require(right[.receiver]).contains(list)
-        for sender in try #require(right[.sender]) {
+        let permitting = try #require(Self.permitting[kind])
+        let isAllowed = try #require(permitting[.receiver]).contains(list)
+        for sender in try #require(permitting[.sender]) {
             let found = try outcome(kind, sender, list)
             #expect(
                 found
@@ -76,12 +75,12 @@ import Testing
     }
 
     @Test(arguments: MessageKind.allCases)
-    func `an empty policy on either side or both denies`(kind: MessageKind) throws {
-        let right = try #require(Self.right[kind])
-        for sender in try #require(right[.sender]) {
+    func `an empty policy of the sender, the receiver or both denies every message`(kind: MessageKind) throws {
+        let permitting = try #require(Self.permitting[kind])
+        for sender in try #require(permitting[.sender]) {
             #expect(try outcome(kind, sender, nil) == Outcome(code: .noReceiver, delivered: []))
         }
-        for receiver in [right[.receiver]?.first, nil] {
+        for receiver in [permitting[.receiver]?.first, nil] {
             #expect(try outcome(kind, nil, receiver) == Outcome(code: .notAllowed, delivered: []))
         }
     }

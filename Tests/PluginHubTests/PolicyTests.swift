@@ -16,7 +16,7 @@ import Testing
         }
         """
 
-    @Test func `an existing policy file is read`() throws {
+    @Test func `a policy with all lists is read`() throws {
         let expected = Policy(
             name: "PluginName",
             send: .init(commands: ["a"], queries: ["b"], viewControllerQueries: ["c"], requests: ["r"]),
@@ -33,12 +33,12 @@ import Testing
         #expect(try policy(json) == Policy(name: "A", send: .init(commands: ["a"])))
     }
 
-    @Test func `a policy survives JSON`() throws {
+    @Test func `a policy is decoded as it was encoded`() throws {
         let original = try policy(seed)
         #expect(try JSONDecoder().decode(Policy.self, from: JSONEncoder().encode(original)) == original)
     }
 
-    @Test func `events are an object with a list`() throws {
+    @Test func `the events of a policy are encoded as an object with a list`() throws {
         let value = try JSONDecoder().decode(JSONValue.self, from: JSONEncoder().encode(["a", "b"] as Policy.Events))
         #expect(value == ["events": ["a", "b"]])
         #expect(try JSONDecoder().decode(Policy.Events.self, from: Data(#"{"events":["a"]}"#.utf8)) == ["a"])
@@ -59,7 +59,7 @@ import Testing
         #expect(error?.sentence.contains(place) == true, "\(error?.sentence ?? "")")
     }
 
-    @Test func `a policy file is read, and a missing or broken one is named`() throws {
+    @Test func `a policy file is read, and the error of a missing or invalid file has its path`() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent(UUID().uuidString)
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `findings are readable and survive JSON`() throws {
+    @Test func `a finding describes itself, and is decoded as it was encoded`() throws {
         let finding = try #require(Policy.findings(among: [.sending("A", .command, "x")]).first)
         #expect("\(finding)".hasPrefix("error: No plugin receives the command \"x\""))
         #expect(try JSONDecoder().decode(Hub.Finding.self, from: JSONEncoder().encode(finding)) == finding)

@@ -37,7 +37,7 @@ import Testing
         withExtendedLifetime(hub) {}
     }
 
-    @Test func `a cycle through an event ends too`() throws {
+    @Test func `a cycle through an event ends at the limit too`() throws {
         let hub = Hub(configuration: .init(reentrancyLimit: 10))
         let subject = EventSubject()
         hub.register(
@@ -61,7 +61,7 @@ import Testing
         #expect(journal.entries == Array(repeating: "event", count: 10) + ["reentrancyLimit"])
     }
 
-    @Test func `a task that a handler starts is not nested`() async throws {
+    @Test func `a task that a handler starts does not count as a nested call`() async throws {
         let hub = Hub(configuration: .init(reentrancyLimit: 1))
         let (steps, signal) = AsyncStream.makeStream(of: Int.self)
         let count = Journal<Int>()
@@ -83,7 +83,7 @@ import Testing
         await hub.stop()
     }
 
-    @Test func `a limit under one is one`() {
+    @Test func `a limit below one counts as one`() {
         #expect(Hub.Configuration(reentrancyLimit: -3).reentrancyLimit == 1)
     }
 }

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: MessageKind.allCases, ["store.purchse", "store.prucahse", "Store.Purchase", "storepurchase"])
-    func `a misspelt name that the sender's policy lists is recognised`(kind: MessageKind, slip: String) throws {
+    func `a misspelt name gets a suggestion from the sender's policy`(kind: MessageKind, slip: String) throws {
         let error = try refusal(
             kind, Message(slip), .sending("Sender", kind, "store.restore", "store.purchase"))
         #expect(error.code == .notAllowed)
@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: MessageKind.allCases)
-    func `a misspelt name in the policy is recognised by a receiver's list`(kind: MessageKind) throws {
+    func `a misspelt name gets a suggestion from a receiver's policy`(kind: MessageKind) throws {
         let receiver = Policy.taking("Receiver", kind, "store.purchase")
         let denied = try refusal(kind, "store.purchas", Policy(name: "Sender"), receiver)
         #expect(denied.sentence.hasSuffix(" Did you mean \"store.purchase\"?"))
@@ -52,7 +52,7 @@ import Testing
         #expect(unheard.sentence.hasSuffix(" Did you mean \"store.purchase\"?"))
     }
 
-    @Test func `a message of another kind is recognised on both sides`() throws {
+    @Test func `a refusal names the other kind as which the sender or a receiver lists the message`() throws {
         let denied = try refusal(.command, "store.features", .sending("Sender", .query, "store.features"))
         #expect(denied.sentence.hasSuffix(" It is listed as a query."))
         let unheard = try refusal(
@@ -62,7 +62,7 @@ import Testing
     }
 
     @Test(arguments: ["user.logOut", "store", "a", "store.subscribe"])
-    func `a different name gets no suggestion`(name: String) throws {
+    func `a name that is not similar to a listed one gets no suggestion`(name: String) throws {
         let error = try refusal(.command, Message(name), .sending("Sender", .command, "store.purchase", "b.cd"))
         #expect(!error.sentence.contains("Did you mean"), "\(error.sentence)")
     }

@@ -102,7 +102,7 @@ import Testing
         #expect(report.findings.map(\.severity) == [.error, .warning])
     }
 
-    @Test func `the report has all findings, not the first`() {
+    @Test func `the report has all findings, not only the first`() {
         let hub = Hub()
         hub.register(.taking("One", .query, "q", "r"))
         hub.register(
@@ -117,7 +117,7 @@ import Testing
             ])
     }
 
-    @Test func `requests are warned about and do nothing`() {
+    @Test func `a policy with requests gets a warning, and its plugin runs`() {
         let hub = Hub()
         hub.register(Policy(name: "Old", send: .init(requests: ["a"]), receive: .init(requests: ["b"])))
         let report = hub.start()
@@ -150,7 +150,7 @@ import Testing
         #expect(hub.report.findings.map(\.code) == [.ambiguousReceiver, .duplicatePlugin, .noReceiver])
     }
 
-    @Test func `a plugin registered by another's initialiser belongs to the start`() {
+    @Test func `a plugin that an initialiser registers during the start runs after the start`() {
         let hub = Hub()
         hub.register { [weak hub] sender, _ in
             hub?.register(.taking("Child", .command, "a"))

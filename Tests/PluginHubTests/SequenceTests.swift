@@ -2,7 +2,7 @@ import PluginHub
 import Primitives
 import Testing
 
-/// Four sequences in which a journey requests infos from a domain model, which gets them from a server.
+/// Sequences in which a journey requests infos from a domain model, which gets them from a server.
 @Suite struct SequenceTests {
     private struct ServerError: Error, Equatable { let status: Int }
 

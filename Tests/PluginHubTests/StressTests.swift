@@ -70,7 +70,7 @@ import Testing
         #expect(!subject.isObserved)
     }
 
-    @Test func `subscribing, sending and cancelling on many threads loses nothing for those who stay`() {
+    @Test func `a subscriber gets every output while other threads subscribe, send and cancel`() {
         let subject = EventSubject(current: .number(0))
         let counts = Locked(0)
         let stays = subject.publisher.sink { output in
@@ -94,7 +94,9 @@ import Testing
         #expect(!subject.isObserved)
     }
 
-    @Test func `work started on many threads while its plugin leaves is all ended or refused`() async throws {
+    @Test func `work that is started on many threads while its plugin leaves is refused, or runs to its end`()
+        async throws
+    {
         for _ in 0..<20 {
             let hub = Hub()
             hub.register(Policy(name: "Worker"))

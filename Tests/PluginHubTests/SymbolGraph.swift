@@ -39,7 +39,7 @@
             symbols.filter { $0.pathComponents.count > 1 && types.contains($0.pathComponents[0]) }
         }
 
-        /// Returns the public interface of the `PluginHub` in this test program.
+        /// Returns the public interface of the module `PluginHub` that this test program was built with.
         static func ofPluginHub() async throws -> SymbolGraph { try await pluginHub.value }
 
         /// The interface, extracted once for all tests.

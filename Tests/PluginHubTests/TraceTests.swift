@@ -35,7 +35,7 @@ import Testing
         return (hub, try hub.scripted("Client"))
     }
 
-    @Test func `every decision has the plugins, the message, the verdict, the reason and the duration`() async throws {
+    @Test func `every entry has the plugins, the message, the verdict, the reason and the duration`() async throws {
         let (hub, client) = try hub()
         let values = hub.trace.values()
         try client.send(command: Message("a", id: "x"))
@@ -134,7 +134,7 @@ import Testing
     }
 
     @Test(arguments: [(0, false), (10, false), (11, true)])
-    func `a query or view query over its budget is marked, and nothing else`(seconds: Int, isOver: Bool) async throws {
+    func `only queries and view queries over the budget are marked`(seconds: Int, isOver: Bool) async throws {
         let clock = Locked(Duration.zero)
         let configuration = Hub.Configuration(
             queryBudget: .seconds(10), elapsed: { clock.withLock { $0 } })

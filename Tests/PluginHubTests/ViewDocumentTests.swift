@@ -24,7 +24,7 @@ import Testing
             ]),
         ])
 
-    @Test func `a document survives JSON`() throws {
+    @Test func `a document is decoded as it was encoded`() throws {
         let text = try document.json()
         #expect(try ViewDocument(json: text) == document)
         #expect(try ViewDocument(json: document.json(pretty: false)) == document)

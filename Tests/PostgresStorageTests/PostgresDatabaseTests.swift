@@ -89,7 +89,7 @@ struct PostgresDatabaseTests {
 
     // MARK: - Round trips
 
-    @Test func `the number of round trips follows the queries of a body, and a read has one`() async throws {
+    @Test func `statements without a result share a round trip with the next query or the commit`() async throws {
         try await Self.withDatabase { database, _, _ in
             func trips(_ work: () async throws -> Void) async throws -> Int {
                 try await work()
@@ -180,7 +180,8 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `two programs that each read the other's writes have the result of one order`() async throws {
+    @Test func `two programs that read each other's rows have the result of running one after the other`() async throws
+    {
         try await Self.withDatabase { first, url, _ in
             let second = try PostgresDatabase(url: url)
             // Write skew: each transaction takes from one account while both accounts together have enough.
@@ -208,7 +209,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `of two programs that migrate at the same time each step is applied once`() async throws {
+    @Test func `if programs migrate at the same time, each migration is applied once`() async throws {
         let second = SQLMigration("0002", [.postgreSQL: "INSERT INTO account VALUES ('c', 3)"])
         for _ in 0..<10 {
             let url = try await PostgresCluster.shared().makeDatabase()
@@ -303,7 +304,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    /// Creates a table with a deferred trigger that delays commits of new rows until `gate` has a row.
+    /// Creates the table `slow`. The transaction that inserts its first row, and no other, commits after a minute.
     private static func makeSlowCommits(in database: PostgresDatabase) async throws {
         try await database.write { connection in
             try connection.execute("CREATE TABLE slow (id BIGINT)")
@@ -324,7 +325,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `a transaction that ended during its commit runs again, and counts once`() async throws {
+    @Test func `a transaction whose connection ended during its commit runs again, and counts once`() async throws {
         try await Self.withDatabase { database, url, _ in
             try await Self.makeSlowCommits(in: database)
             let other = try PostgresDatabase(url: url)
@@ -444,7 +445,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `a look-up succeeds when the server is back after a failed one`() async throws {
+    @Test func `a look-up fails without the server, and succeeds when it is back`() async throws {
         try await Self.withDatabase { database, url, _ in
             let proxy = try PostgresProxy(to: url)
             let cut = try PostgresDatabase(url: proxy.url)
@@ -480,7 +481,7 @@ struct PostgresDatabaseTests {
         #expect(error?.message.contains("secret") == false)
     }
 
-    @Test func `another encoding is refused`() async throws {
+    @Test func `a database that is not in UTF-8 is refused`() async throws {
         let cluster = try await PostgresCluster.shared()
         try await cluster.run("CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0")
         let error = #expect(throws: SQLError(.cannotOpen, "")) {

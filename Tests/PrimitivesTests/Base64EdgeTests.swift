@@ -51,12 +51,12 @@ import Testing
     @Test(arguments: [
         "=", "==", "===", "====", "A===", "AA=", "AAA==", "=AAA", "A=AA", "AA==AA==", "AAAA=", "AAAA====",
     ])
-    func `padding is accepted only at the end`(text: String) {
+    func `text with wrong padding is refused`(text: String) {
         #expect(Base64.decode(text) == nil)
         #expect(Base64.decodeURL(text) == nil)
     }
 
-    @Test func `bytes in several pieces of memory are encoded in the same way`() {
+    @Test func `bytes without contiguous storage are encoded and decoded in the same way`() {
         let bytes = (0..<100).map { UInt8($0) }
         #expect(Base64.encode(bytes.lazy.map { $0 }) == Base64.encode(bytes))
         #expect(Base64.decodeURL(Base64.encodeURL(bytes).utf8.reversed().reversed()) == bytes)
@@ -75,7 +75,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "000", "0g", "g0", "0x", " 0", "0 ", "-1", "+1", "é", "１２", "00\n"])
-    func `anything else is refused`(text: String) {
+    func `text other than pairs of hexadecimal digits is refused`(text: String) {
         #expect(Hex.decode(text) == nil)
     }
 }

@@ -25,7 +25,7 @@ import Testing
         #expect(await reader.next() == 3)
     }
 
-    @Test func `a slow reader keeps the newest values, and a reader after the end ends at once`() async {
+    @Test func `a slow reader gets the newest values, and a reader after the end gets none`() async {
         let broadcast = Broadcast<Int>()
         let slow = broadcast.stream(keeping: 2)
         for value in 0..<5 { broadcast.send(value) }

@@ -30,7 +30,7 @@ import Testing
 
     // MARK: - The end
 
-    @Test func `the status is the exit code or the signal that ended the program`() async throws {
+    @Test func `the status is the exit code, or 128 plus the signal that ended the program`() async throws {
         #expect(try await shell("exit 0").status == 0)
         #expect(try await shell("exit 7").status == 7)
         #expect(try await shell("exit 255").status == 255)
@@ -76,7 +76,7 @@ import Testing
         #expect(child.isRunning)
     }
 
-    @Test func `a program that cannot be started is an error`() async throws {
+    @Test func `the start of a program that cannot run throws an error`() async throws {
         #expect { try ChildProgram("/nowhere/program") } throws: { ($0 as? POSIXError)?.code == .ENOENT }
         #expect { try ChildProgram("/etc/passwd") } throws: { ($0 as? POSIXError)?.code == .EACCES }
         #expect { try ChildProgram("/bin/sh", in: "/nowhere") } throws: { ($0 as? POSIXError)?.code == .ENOENT }
@@ -87,13 +87,13 @@ import Testing
 
     // MARK: - Its streams
 
-    @Test func `output and errors are kept apart`() async throws {
+    @Test func `standard output and standard error are kept apart`() async throws {
         let outcome = try await shell("echo one; echo two >&2; printf three")
         #expect(outcome.output == "one\nthree" && outcome.errors == "two\n")
         #expect(try await shell("printf '{\"a\":1}'").json == ["a": 1])
     }
 
-    @Test func `input and output larger than any pipe pass whole`() async throws {
+    @Test func `input and output that are larger than the buffer of a pipe pass unchanged`() async throws {
         let text = (0..<200_000).map { "\($0)\n" }.joined()
         #expect(try await ChildProgram.run("/bin/cat", input: .text(text)).output == text)
     }
@@ -208,7 +208,7 @@ import Testing
         }
     }
 
-    @Test func `three thousand open files do not prevent a child`() async {
+    @Test func `three thousand open files do not prevent the start of a child`() async {
         await #expect(processExitsWith: .success) {
             let files = (0..<3000).map { _ in open("/dev/null", O_RDONLY) }
             guard files.allSatisfy({ $0 >= 0 }) else { exit(EXIT_SUCCESS) }

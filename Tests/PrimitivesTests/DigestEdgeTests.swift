@@ -50,7 +50,7 @@ import Testing
         (String(repeating: "a", count: 104), "31477a3f-211d-5651-b3ce-be7c82999e70"),
         ("é日", "c870bad7-d8af-57ba-88e6-728a78452b09"),
     ])
-    func `a name-based UUID is that of other programs`(name: String, expected: String) throws {
+    func `a name-based UUID equals the one of other programs`(name: String, expected: String) throws {
         let dns = try #require(UUID(uuidString: "6ba7b810-9dad-11d1-80b4-00c04fd430c8"))
         let uuid = UUID(namespace: dns, name: name)
         #expect(uuid == UUID(uuidString: expected))

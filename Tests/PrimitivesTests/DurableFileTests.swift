@@ -17,7 +17,7 @@ import Testing
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder) == ["a"])
     }
 
-    @Test func `a missing file is nil, a longer one and a link are errors`() throws {
+    @Test func `a missing file reads as nil, and a file over the limit or a link is refused`() throws {
         defer { clean() }
         #expect(try DurableFile.read(folder + "/a", upTo: 1) == nil)
         try DurableFile.write([1, 2], to: folder + "/a", by: folder + "/t")

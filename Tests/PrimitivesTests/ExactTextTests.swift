@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `the order is that of the bytes, as in the database`() {
+    @Test func `strings are ordered by their bytes, as in the database`() {
         var numbers = SeededNumbers(state: 7)
         let texts = (0..<200).flatMap { _ -> [String] in
             let pair = UnicodeForms.random(using: &numbers)
@@ -47,7 +47,7 @@ import Testing
         #expect(sorted == texts.map { Array($0.utf8) }.sorted { $0.lexicographicallyPrecedes($1) })
     }
 
-    @Test func `a key in another form is not found`() {
+    @Test func `a key is not found in another Unicode form`() {
         let prices = ["caf\u{E9}": 3]
         #expect(prices["cafe\u{301}"] == 3, "Swift's dictionary finds it, or this proves nothing")
         #expect(prices[exactly: "caf\u{E9}"] == 3)
@@ -71,7 +71,7 @@ import Testing
 
 @Suite struct NormalFormTests {
     @Test(arguments: UnicodeForms.pairs)
-    func `exactly one of two forms is normal form C`(pair: UnicodeForms) {
+    func `of two forms of a string only the composed one is in normal form C`(pair: UnicodeForms) {
         #expect(pair.composed.isInNormalFormC)
         #expect(!pair.other.isInNormalFormC)
     }
@@ -91,7 +91,7 @@ import Testing
         arguments: ProcessInfo.processInfo.environment["SOUK_IDENTITIES"] == nil
             ? [0...0x33FF, 0xAC00...0xACFF, 0xD700...0xD7FF, 0xF900...0xFAFF, 0x1D000...0x1D1FF, 0x2F800...0x2FA1F]
             : (0...16).map { plane in plane << 16...plane << 16 | 0xFFFF } as [ClosedRange<UInt32>])
-    func `the judgement of each code point agrees with Swift's equality`(range: ClosedRange<UInt32>) {
+    func `a code point is in normal form C exactly if normalizing it keeps its bytes`(range: ClosedRange<UInt32>) {
         var wrong: [String] = []
         for value in range {
             guard let scalar = Unicode.Scalar(value) else { continue }

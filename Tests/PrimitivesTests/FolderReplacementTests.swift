@@ -12,7 +12,7 @@ import Testing
         try FileManager.default.createDirectory(at: parent, withIntermediateDirectories: true)
     }
 
-    @Test func `new content can be the first, and no other file is left`() throws {
+    @Test func `content is written where there was none, and no other file is left`() throws {
         defer { clean() }
         try replace(with: "new")
         #expect(try content() == ["film", "film/name: new"])
@@ -25,7 +25,7 @@ import Testing
         #expect(try content() == ["film", "film/name: new"])
     }
 
-    @Test func `without a commit the old content stays`() throws {
+    @Test func `the old content stays if the replacement is not committed`() throws {
         defer { clean() }
         try replace(with: "old")
         var replacement: FolderReplacement? = try FolderReplacement(of: folder)
@@ -59,7 +59,7 @@ import Testing
         #expect(await seen.contains("nothing") == false)
     }
 
-    @Test func `of many concurrent replacements the last to commit wins, and all succeed`() async throws {
+    @Test func `many concurrent replacements all succeed, and the content of one of them remains`() async throws {
         defer { clean() }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<16 { group.addTask { try replace(with: "\(number)") } }

@@ -73,7 +73,7 @@ import Testing
         ("9223372036854775807", .max), ("-9223372036854775808", .min), ("-9.223372036854775808e18", .min),
         ("9223372036854775808", nil), ("1.5", nil), ("1e400", nil), ("1e99999999999999999999", nil), ("1e-1", nil),
     ])
-    func `an integer is read from a number that is exactly one`(text: String, expected: Int?) throws {
+    func `an integer is read only from a number that is exactly that integer`(text: String, expected: Int?) throws {
         #expect((try? parse(text).decode(Int.self)) == expected)
         #expect((try? parse("[\(text)]").decode([Int64].self)) == expected.map { [Int64($0)] })
         #expect((try? parse("{\"a\": \(text)}").decode([String: Int].self)) == expected.map { ["a": $0] })
@@ -166,7 +166,7 @@ import Testing
         #expect(try JSONValue(encoding: envelope).text() == text)
     }
 
-    @Test func `an error of a type's own is thrown unchanged, or with its path`() throws {
+    @Test func `an error that a type throws itself arrives unchanged, or with its path if the rules say so`() throws {
         struct Own: Error {}
         struct Picky: Decodable {
             init(from decoder: any Decoder) throws { throw Own() }

@@ -39,7 +39,7 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `a name that is set again in another form replaces the first`(pair: UnicodeForms) {
+    func `a name that is set again in another Unicode form replaces the first`(pair: UnicodeForms) {
         var members: JSONMembers = [pair.composed: 1, "x": 2]
         members[pair.other] = nil
         #expect(members.count == 2, "nothing has this name")

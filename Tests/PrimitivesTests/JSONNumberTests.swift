@@ -13,7 +13,7 @@ import Testing
     }
 
     @Test(arguments: ["0", "-0", "1e3", "1.50", "-12.5E-7", "123456789012345678901234567890"])
-    func `a text that is a number is kept`(text: String) throws {
+    func `a number keeps its text`(text: String) throws {
         #expect(try number(text).text == text)
         #expect(JSONValue.number(try number(text)).text() == text)
     }

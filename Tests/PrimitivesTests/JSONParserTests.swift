@@ -20,7 +20,7 @@ import Testing
         "{a:1}", "{\"a\":1,}", "{,}", "{\"a\"}", "{\"a\":}", "{\"a\":1 \"b\":2}", "{1:2}", "[1 2]", "[,1]", "[", "{",
         "]", "}", "[}", "{]", "[1]]", "[1],",
     ])
-    func `text that only other formats allow is refused`(text: String) {
+    func `text that is not JSON is refused`(text: String) {
         #expect(throws: JSONError.self) { try parse(text) }
     }
 
@@ -37,7 +37,7 @@ import Testing
         "+1", ".5", "1.", "-", "--1", "-.5", "01", "-01", "00", "1e", "1e+", "1e-", "1.e1", "1.5.5", "1e1.5", "0x10",
         "1_000", "1,5", "1 000", "١",
     ])
-    func `a number of another grammar is refused`(text: String) {
+    func `a number that JSON does not allow is refused`(text: String) {
         #expect(throws: JSONError.self) { try parse(text) }
     }
 
@@ -110,7 +110,7 @@ import Testing
     }
 
     @Test(arguments: [#"{"a":1,"a":1}"#, #"{"a":1,"\u0061":2}"#, #"[{"b":{"a":1,"b":2,"a":3}}]"#, #"{"":1,"":2}"#])
-    func `a name may appear once in an object, in any spelling`(text: String) {
+    func `a name that appears twice in an object is refused, in any spelling`(text: String) {
         #expect {
             try parse(text)
         } throws: {
@@ -135,18 +135,18 @@ import Testing
 
     // MARK: - Another reader
 
-    /// Foundation's parser is a second opinion.
+    /// Both texts are read by Foundation.
     @Test(arguments: [
         #"{"a":[1,2.5,-3e2,true,false,null,"x\ty"],"b":{"c":{}},"d":[]}"#, #"["\u00e9\ud83d\ude00","é😀"]"#,
         #"{"deep":[[[[{"a":[0]}]]]]}"#,
     ])
-    func `Foundation reads the same document`(text: String) throws {
+    func `Foundation reads the same values from a document and from its rewritten text`(text: String) throws {
         let theirs = try JSONSerialization.jsonObject(with: Data(text.utf8)) as? NSObject
         let ours = try JSONSerialization.jsonObject(with: Data(parse(text).encoded())) as? NSObject
         #expect(theirs != nil && ours == theirs)
     }
 
-    @Test func `a name takes time in proportion to its length, so one that is not ASCII has a limit`() throws {
+    @Test func `the length of a name has a limit if it is not ASCII`() throws {
         let marks = String(repeating: "\u{301}\u{316}", count: 200_000)
         #expect(throws: JSONError.self) { try JSONValue(parsing: "{\"a\(marks)\":1}") }
         let longest = String(repeating: "\u{E9}", count: JSONValue.longestName / 2)

@@ -10,7 +10,7 @@ import Testing
         #expect(JSONValue.object(["a\"\n": 1]).text() == #"{"a\"\n":1}"#)
     }
 
-    @Test func `every character survives writing and reading, here and in Foundation`() throws {
+    @Test func `each character up to U+2FFF is read as it was written, here and by Foundation`() throws {
         for start in stride(from: UInt32(0), to: 0x3000, by: 64) {
             let scalars = (start..<start + 64).compactMap(Unicode.Scalar.init)
             let text = String(String.UnicodeScalarView(scalars))
@@ -99,7 +99,7 @@ import Testing
         #expect(untouched == [:])
     }
 
-    @Test func `a value that does not fit a type is named with its path`() throws {
+    @Test func `the error for a value that does not fit its type contains the path`() throws {
         struct Order: Codable, Equatable { var items: [Item] }
         struct Item: Codable, Equatable { var count: Int }
         let good: JSONValue = ["items": [["count": 1]]]

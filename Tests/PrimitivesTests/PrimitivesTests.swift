@@ -44,7 +44,7 @@ import Testing
                 == "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0")
     }
 
-    @Test func `pieces give the digest of the whole`() {
+    @Test func `a message in parts has the same digest as the whole`() {
         let bytes = (0..<1000).map { UInt8(truncatingIfNeeded: $0) }
         var digest = SHA256()
         for start in stride(from: 0, to: 1000, by: 77) { digest.update(bytes[start..<min(start + 77, 1000)]) }
@@ -54,7 +54,7 @@ import Testing
 
 @Suite struct Base64Tests {
     @Test(arguments: 0..<20)
-    func `any bytes survive both alphabets`(count: Int) {
+    func `bytes are decoded as they were encoded, in both alphabets`(count: Int) {
         let bytes = (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 73 &+ 250) }
         #expect(Base64.decodeURL(Base64.encodeURL(bytes)) == bytes)
         #expect(Base64.decode(Base64.encode(bytes)) == bytes)
@@ -73,7 +73,7 @@ import Testing
 }
 
 @Suite struct JSONTests {
-    @Test func `order and number text survive a round trip`() throws {
+    @Test func `the order of members and the text of numbers are kept`() throws {
         let text = #"{"b":1.50,"a":[1e3,-0,true,null,"\u00e9\n"],"c":{}}"#
         let value = try JSONValue(parsing: text)
         #expect(value.text() == #"{"b":1.50,"a":[1e3,-0,true,null,"é\n"],"c":{}}"#)
@@ -109,7 +109,7 @@ import Testing
         }
     }
 
-    @Test func `nesting is bounded`() {
+    @Test func `the depth of nesting is limited`() {
         let deep = String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
         #expect(throws: JSONError.self) { try JSONValue(parsing: deep) }
         #expect(throws: Never.self) { try JSONValue(parsing: deep, depth: 200) }

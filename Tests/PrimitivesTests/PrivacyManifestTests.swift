@@ -48,7 +48,7 @@ struct PrivacyManifestTests {
         for each in declared { #expect((each["NSPrivacyAccessedAPITypeReasons"] as? [String])?.isEmpty == false) }
     }
 
-    @Test func `nothing is tracked, and only purchases are collected`() throws {
+    @Test func `no module tracks, and only Purchases declares collected data`() throws {
         for module in Self.modules {
             guard let manifest = try Self.manifest(of: module) else { continue }
             #expect(manifest["NSPrivacyTracking"] as? Bool == false)

@@ -4,7 +4,7 @@ import Testing
 @testable import Primitives
 
 @Suite struct ProcessMemoryTests {
-    @Test func `the limit is the machine's memory or the container's limit`() throws {
+    @Test func `the limit is the smaller of the machine's memory and the container's limit`() throws {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("memory-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(at: folder) }

@@ -33,7 +33,7 @@ import Testing
         await #expect(throws: Refusal.self) { try await waiting.value }
     }
 
-    @Test func `the first result counts, and cancellation counts in valueUnlessCancelled`() async throws {
+    @Test func `the first result counts, and so does a cancellation in valueUnlessCancelled`() async throws {
         let promise = Promise<Int>()
         #expect(!promise.isResolved)
         #expect(promise.resolve(.success(1)))

@@ -11,7 +11,7 @@ import Testing
 
 @Suite struct RFC3339EdgeTests {
     /// Returns the text of an instant by the C library's calendar.
-    private func judged(_ seconds: Int) -> String {
+    private func textOfCLibrary(_ seconds: Int) -> String {
         var (instant, parts) = (time_t(seconds), tm())
         gmtime_r(&instant, &parts)
         func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
@@ -20,14 +20,14 @@ import Testing
             + "T\(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))Z"
     }
 
-    @Test func `the first and the last second of every February and every year are as in the C library`() throws {
+    @Test func `the seconds around each 1 January and each 1 March are as in the C library`() throws {
         for year in 0...9999 {
             for end in ["03-01", "01-01"] {
                 let padded = String(repeating: "0", count: 4 - String(year).count) + String(year)
                 let date = try #require(RFC3339.date(from: "\(padded)-\(end)T00:00:00Z"))
                 for second in [-1, 0] where year > 0 || second == 0 {
                     let seconds = Int(date.timeIntervalSince1970) + second
-                    let text = judged(seconds)
+                    let text = textOfCLibrary(seconds)
                     guard RFC3339.string(from: Date(timeIntervalSince1970: Double(seconds))) != text else { continue }
                     Issue.record("\(seconds) is \(text)")
                     return
@@ -42,8 +42,8 @@ import Testing
             let seconds = Int.random(in: -62_167_219_200...253_402_300_799, using: &random)
             let date = Date(timeIntervalSince1970: Double(seconds))
             let text = RFC3339.string(from: date)
-            guard text == judged(seconds), RFC3339.date(from: text) == date else {
-                Issue.record("\(seconds) is written \(text) instead of \(judged(seconds))")
+            guard text == textOfCLibrary(seconds), RFC3339.date(from: text) == date else {
+                Issue.record("\(seconds) is written \(text) instead of \(textOfCLibrary(seconds))")
                 return
             }
         }

@@ -90,7 +90,7 @@ import Testing
         withExtendedLifetime(reserved) {}
     }
 
-    @Test func `two reservations never have one number`() throws {
+    @Test func `reservations at the same time have different ports`() throws {
         let reserved = try (0..<500).map { _ in try ReservedPort() }
         #expect(Set(reserved.map(\.number)).count == reserved.count)
     }

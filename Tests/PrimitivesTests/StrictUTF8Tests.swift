@@ -2,7 +2,7 @@ import Testing
 
 @testable import Primitives
 
-/// Bytes are valid UTF-8 or not, also on systems without `String(validating:as:)`.
+/// The check whether bytes are UTF-8, and the one for systems without `String(validating:as:)`.
 @Suite struct StrictUTF8Tests {
     @Test(
         arguments: [
@@ -17,7 +17,7 @@ import Testing
         #expect(String.comparing(bytes).map { Array($0.utf8) } == (isText ? bytes : nil))
     }
 
-    @Test func `older systems judge random bytes as newer ones do`() {
+    @Test func `the check for older systems agrees with that of newer ones on random bytes`() {
         var random = SystemRandomNumberGenerator()
         let parts: [[UInt8]] = [
             [0x61], [0xC3, 0xA9], [0xE6, 0xBC, 0xA2], [0xF0, 0x9F, 0x8E, 0x89], [0xEF, 0xBF, 0xBD],

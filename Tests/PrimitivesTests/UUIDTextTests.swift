@@ -4,7 +4,7 @@ import Primitives
 import Testing
 
 @Suite struct UUIDTextTests {
-    @Test func `a UUID is read in either case and written in one`() throws {
+    @Test func `a UUID is read in upper and in lower case`() throws {
         for _ in 0..<200 {
             let id = UUID()
             #expect(UUID(text: id.uuidString) == id)
@@ -32,7 +32,7 @@ import Testing
         #expect(UUID(text: whole + "0") == nil && UUID(text: String(whole.dropLast())) == nil)
     }
 
-    /// With another parser, one customer could have two names.
+    /// If two parsers accepted different texts, one customer could have two ids.
     @Test func `nothing in the sources reads a UUID in another way`() throws {
         let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent()

@@ -17,11 +17,11 @@ import Testing
 
     private func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: directory) }
 
-    @Test func `files keep the contract of a secure storage`() throws {
+    @Test func `the storage in files passes the contract of secure storages`() throws {
         try SecureStorageContract.verify(FileSecureStorage(directory: directory))
     }
 
-    @Test func `the storage in memory keeps the contract too`() throws {
+    @Test func `the storage in memory passes the contract of secure storages`() throws {
         try SecureStorageContract.verify(MemorySecureStorage())
     }
 
@@ -102,7 +102,7 @@ import Testing
         #expect(try storage.data(for: "session") == [1, 2, 3, 4])
     }
 
-    @Test func `a file longer than any value is not read to its end`() throws {
+    @Test func `a file longer than any value is refused`() throws {
         let storage = try FileSecureStorage(configuration: .init(directory: directory, maximumBytes: 4))
         try Data(count: 1000).write(to: URL(fileURLWithPath: directory + "/session.value"))
         #expect(throws: PurchaseError(.storageCorrupt)) { try storage.data(for: "session") }
@@ -115,7 +115,7 @@ import Testing
         #expect(throws: PurchaseError(.storageFailed)) { try storage.data(for: key) }
     }
 
-    @Test func `a folder that cannot be made is named`() throws {
+    @Test func `the error of a folder that cannot be created names it`() throws {
         try Data().write(to: URL(fileURLWithPath: directory))
         let error = #expect(throws: PurchaseError.self) { try FileSecureStorage(directory: directory + "/inner") }
         #expect(error?.code == .storageFailed)
@@ -153,7 +153,7 @@ import Testing
         #expect(try storage.data(for: "anonymous-customer") == [0xFF, 0xFE])
     }
 
-    // MARK: - One user at a time
+    // MARK: - Locks
 
     @Test func `a folder is locked once, until the lock is released`() throws {
         let storage = try FileSecureStorage(directory: directory)

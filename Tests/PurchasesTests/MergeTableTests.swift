@@ -126,7 +126,9 @@ private struct Row: Sendable, CustomTestStringConvertible {
         if row.reads != "–" { #expect(rule.mode == (row.reads == "strict" ? .strict : .bestEffort)) }
     }
 
-    @Test(arguments: Row.all) fileprivate func `without plugins no operation waits`(row: Row) async throws {
+    @Test(arguments: Row.all) fileprivate func `without plugins an operation has the result of its row`(row: Row)
+        async throws
+    {
         let client = try await Self.client([])
         switch row.withoutPlugins {
         case "`noSuitablePlugin`":
@@ -137,7 +139,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Row.all.filter { !$0.callsAllPlugins })
-    fileprivate func `when no plugin handles an operation there is no suitable one`(row: Row) async throws {
+    fileprivate func `an operation that no plugin handles throws an error`(row: Row) async throws {
         let plugins = [StubPlugin("a"), StubPlugin("b")]
         let client = try await Self.client(plugins)
         await #expect(throws: PurchaseError(.noSuitablePlugin)) { try await row.perform(client, plugins) }
@@ -163,7 +165,9 @@ private struct Row: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Row.all)
-    fileprivate func `the first error by registration is thrown`(row: Row) async throws {
+    fileprivate func `when all plugins fail, the first plugin's error is thrown, unless errors are only reported`(
+        row: Row
+    ) async throws {
         let plugins = [
             StubPlugin.failing("a", with: Refusal(1)), .failing("b", with: Refusal(2)), .failing("c", with: Refusal(3)),
         ]
@@ -236,7 +240,9 @@ private struct Row: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Row.all.filter { $0.name != "promotedPurchases" })
-    fileprivate func `before setup no plugin is called`(row: Row) async throws {
+    fileprivate func `before setup every operation throws, except a log-out and an invalidation of caches`(row: Row)
+        async throws
+    {
         let client = PurchaseClient()
         if ["logOut", "invalidatePaidFeaturesCache"].contains(row.name) {
             #expect(try await row.perform(client, []).isEmpty)

@@ -105,7 +105,7 @@ import Testing
         await client.close()
     }
 
-    @Test func `a released client ends its readers`() async throws {
+    @Test func `releasing a client ends its stream of updates`() async throws {
         var client: PurchaseClient? = try await PurchaseClient.with(StubPlugin("a"))
         var updates = client?.paidFeaturesUpdates.makeAsyncIterator()
         client = nil

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    private func asked(_ chain: Chain, _ plugins: [StubPlugin]) -> [Int] {
+    private func callCounts(_ chain: Chain, _ plugins: [StubPlugin]) -> [Int] {
         plugins.map { $0.calls.count { $0 == chain.call } }
     }
 
@@ -28,7 +28,7 @@ import Testing
         let (chain, plugins) = (Chain.all[index], [StubPlugin.sound("a"), .sound("b"), .sound("c")])
         let client = try await PurchaseClient.with(plugins[0], plugins[1], plugins[2])
         _ = try await chain.performed.perform(client, plugins)
-        #expect(asked(chain, plugins) == [1, 0, 0])
+        #expect(callCounts(chain, plugins) == [1, 0, 0])
     }
 
     @Test(arguments: Chain.all.indices)
@@ -37,14 +37,14 @@ import Testing
         let plugins = [StubPlugin("a"), .failing("b", with: Refusal(2)), .failing("c", with: Refusal(3))]
         let client = try await PurchaseClient.with(plugins[0], plugins[1], plugins[2])
         await #expect(throws: Refusal(2)) { try await chain.performed.perform(client, plugins) }
-        #expect(asked(chain, plugins) == [1, 1, chain.call == "redeem" ? 1 : 0])
+        #expect(callCounts(chain, plugins) == [1, 1, chain.call == "redeem" ? 1 : 0])
     }
 
     @Test(arguments: Chain.all.indices) func `the last plugin can handle the operation`(index: Int) async throws {
         let (chain, plugins) = (Chain.all[index], [StubPlugin("a"), StubPlugin("b"), .sound("c")])
         let client = try await PurchaseClient.with(plugins[0], plugins[1], plugins[2])
         _ = try await chain.performed.perform(client, plugins)
-        #expect(asked(chain, plugins) == [1, 1, 1])
+        #expect(callCounts(chain, plugins) == [1, 1, 1])
     }
 
     @Test func `a log-in that all plugins accept sets the user`() async throws {
@@ -81,7 +81,7 @@ import Testing
         #expect(plugins.map(\.calls) == [calls, calls])
     }
 
-    @Test func `a restore link is sent to its address`() async throws {
+    @Test func `a restore link is sent to the given address`() async throws {
         let addresses = Locked<[String]>([])
         let plugin = StubPlugin("web") {
             $0.restoreLink = { address in
@@ -107,7 +107,7 @@ import Testing
         #expect(collected.isComplete && collected.reports.map(\.pluginName) == ["a", "b"])
     }
 
-    @Test func `the earlier name returns the same products`() async throws {
+    @Test func `the method's earlier name returns the same products`() async throws {
         let client = try await PurchaseClient.with(StubPlugin.sound("a"))
         let products = try await client.getProductsAndPricePoints(with: ["a"])
         #expect(try await client.getProducts(with: ["a"]) == products)

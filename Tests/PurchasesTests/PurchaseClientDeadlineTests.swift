@@ -75,7 +75,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `strict reads end at the deadline with its error`() async throws {
+    @Test func `a strict read fails at the deadline`() async throws {
         let client = try await client(StubPlugin("sound"), unresponsive())
         await #expect(throws: PurchaseError(.timedOut)) {
             try await afterDeadline(others: 1) { try await client.getProductsAndPricePoints(with: ["pro"]) }
@@ -120,7 +120,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `when no other plugin handles an operation, the error names the silent one`() async throws {
+    @Test func `when no other plugin handles an operation, the unresponsive plugin's error is thrown`() async throws {
         let client = try await client(unresponsive(), StubPlugin("other"))
         await #expect(throws: PurchaseError(.timedOut)) {
             try await afterDeadline(others: 0) {
@@ -179,7 +179,7 @@ import Testing
         await client.close()
     }
 
-    @Test func `a closed client has no running requests of a purchase`() async throws {
+    @Test func `closing a client cancels the requests that a purchase left running`() async throws {
         let heard = AsyncStream.makeStream(of: Void.self)
         let asked = Gate()
         asked.open()
@@ -205,7 +205,7 @@ import Testing
         #expect(await heard.stream.first { _ in true } != nil)
     }
 
-    @Test func `a cancelled reader is answered at once and leaves no timer`() async throws {
+    @Test func `a cancelled reader is answered at once`() async throws {
         let client = try await client(unresponsive(), StubPlugin("sound") { $0.paidFeatures = { .of("pro") } })
         let reader = Task { try await client.getPaidFeatures() }
         await gate.arrivals()

@@ -15,7 +15,7 @@ import Testing
         { _ in .success(SuccessfulPurchase(paidFeatures: features)) }
     }
 
-    @Test func `the first plugin that handles the operation decides`() async throws {
+    @Test func `the first plugin that handles a purchase decides its result`() async throws {
         let before = StubPlugin("before")
         let seller = StubPlugin("seller") { $0.purchase = Self.selling(.of("pro")) }
         let after = StubPlugin("after") { $0.purchase = Self.selling(.of("wrong")) }
@@ -35,7 +35,7 @@ import Testing
         #expect(after.calls.isEmpty)
     }
 
-    @Test func `when no plugin supports an operation there is no suitable one`() async throws {
+    @Test func `a purchase that no plugin supports throws an error`() async throws {
         let plugins = [StubPlugin("a"), StubPlugin("b")]
         let client = try await PurchaseClient.with(plugins[0], plugins[1])
         await #expect(throws: PurchaseError(.noSuitablePlugin)) { try await client.purchase(product) }
@@ -109,7 +109,7 @@ import Testing
         gate.open()
     }
 
-    @Test func `the seller's features count while it cannot be reached later`() async throws {
+    @Test func `the seller's features count even when it cannot be reached after the purchase`() async throws {
         let seller = StubPlugin("seller") {
             $0.purchase = Self.selling(.of("pro"))
             $0.paidFeatures = { .of("export") }
@@ -121,7 +121,7 @@ import Testing
         #expect(Set(try await client.getPaidFeatures().names) == ["pro", "export"])
     }
 
-    @Test func `a purchase waits past every deadline`() async throws {
+    @Test func `a purchase has no deadline`() async throws {
         let clock = ManualClock()
         let gate = Gate()
         let client = try await PurchaseClient.with(
@@ -141,7 +141,7 @@ import Testing
         #expect(try await purchase.paidFeatures.names == ["pro"])
     }
 
-    @Test func `cancelling the caller reaches the plugin and answers the caller`() async throws {
+    @Test func `a cancelled purchase ends for its caller, and the plugin is cancelled too`() async throws {
         let cancelled = AsyncStream.makeStream(of: Bool.self)
         let started = Gate()
         let client = try await PurchaseClient.with(

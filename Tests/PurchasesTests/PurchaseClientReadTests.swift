@@ -40,7 +40,7 @@ import Testing
         #expect(try await client.getPaidFeatures() == .of("pro"))
     }
 
-    @Test func `strict throws the first error by registration`() async throws {
+    @Test func `a strict read throws the error of the first registered plugin that fails`() async throws {
         let gate = Gate()
         let first = StubPlugin("first") {
             $0.paidFeatures = {
@@ -100,7 +100,7 @@ import Testing
         await #expect(throws: Refusal()) { try await client.getPaidFeatures() }
     }
 
-    @Test func `features are merged, and the last answer counts too`() async throws {
+    @Test func `features are merged, with the last answer of a plugin that fails`() async throws {
         let start = start
         let pro = Feature(name: "pro", startDate: start)
         let web = StubPlugin("web") {
@@ -115,7 +115,7 @@ import Testing
         await #expect(throws: Refusal(7)) { try await client.getFeatures(.strict) }
     }
 
-    @Test func `subscriptions are in the order of registration, and strict`() async throws {
+    @Test func `subscriptions are in the order of registration, and read strictly by default`() async throws {
         let start = start
         func subscription(_ product: String) -> Subscription {
             Subscription(productIdentifier: product, startDate: start, endDate: start.addingTimeInterval(9))
@@ -186,7 +186,7 @@ import Testing
         #expect(try await client.getPaidFeatures() == .of("pro"))
     }
 
-    @Test func `each of many concurrent reads gets one answer`() async throws {
+    @Test func `many concurrent reads all return the merged features`() async throws {
         let client = try await PurchaseClient.with(
             StubPlugin("a") { $0.paidFeatures = { .of("pro") } },
             StubPlugin("b") { $0.paidFeatures = { .of("export") } })

@@ -8,7 +8,7 @@ import Testing
     private let product = Product(productIdentifier: "pro")
     private let token = CancellationToken(pluginName: "a", rawValue: "1")
 
-    @Test func `before setup every operation throws`() async {
+    @Test func `before setup operations throw, and a log-out does nothing`() async {
         let client = PurchaseClient()
         let expected = PurchaseError(.notSetUp)
         await #expect(throws: expected) { try await client.getPaidFeatures() }
@@ -35,7 +35,7 @@ import Testing
         #expect(second.calls.isEmpty)
     }
 
-    @Test func `one of many concurrent setups wins`() async throws {
+    @Test func `one of many concurrent setups succeeds`() async throws {
         let client = PurchaseClient()
         let winners = await withTaskGroup(of: Bool.self) { group in
             for number in 0..<50 {
@@ -53,7 +53,7 @@ import Testing
         #expect(winners == 1)
     }
 
-    @Test func `without plugins there are no answers and no operations`() async throws {
+    @Test func `without plugins answers are empty, and purchases, cancellations and offers are refused`() async throws {
         let client = try await PurchaseClient.with()
         #expect(try await client.getPaidFeatures() == PaidFeatures())
         #expect(try await client.getPaidFeatures(.strict) == PaidFeatures())

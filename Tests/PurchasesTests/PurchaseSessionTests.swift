@@ -27,7 +27,7 @@ import Testing
     /// Changes between a request and its answer, and whether the answer is stored.
     static let changes: [(name: String, change: @Sendable (inout PurchaseSession) -> Void, isKept: Bool)] = [
         ("nothing", { _ in }, true),
-        ("a younger answer", { _ = $0.record(.of("young"), from: 0, at: .distantPast) }, false),
+        ("a newer answer", { _ = $0.record(.of("young"), from: 0, at: .distantPast) }, false),
         ("the user is about to change", { $0.userWillChange(to: .string("bob")) }, false),
         (
             "the user changed",
@@ -39,7 +39,9 @@ import Testing
         ("the user logged out", { _ = $0.userChanged(to: nil) }, false),
     ]
 
-    @Test(arguments: changes.indices) func `an answer is stored unless a newer one is known`(index: Int) throws {
+    @Test(arguments: changes.indices) func `an answer is stored unless a newer one is known or the user changes`(
+        index: Int
+    ) throws {
         var (session, members) = try session()
         _ = session.userChanged(to: ada)
         let ticket = session.ticket()
@@ -60,7 +62,7 @@ import Testing
         #expect(!remembered.hasNoAnswer && remembered.collected.value.names == ["x"])
     }
 
-    @Test func `a request during a change of the user belongs to no user`() throws {
+    @Test func `the answer to a request made during a change of the user is not stored`() throws {
         var (session, members) = try session()
         session.userWillChange(to: ada)
         let ticket = session.ticket()
@@ -69,7 +71,7 @@ import Testing
         #expect(answered.revision.features == PaidFeatures())
     }
 
-    @Test func `a failed request leaves the last answer, marked as such`() throws {
+    @Test func `after a failed request the last answer stays, marked as last known`() throws {
         var (session, members) = try session()
         _ = session.collect(paidFeatures: answers(members, .of("a"), .of("b")), ticket: session.ticket())
         let second = session.collect(paidFeatures: answers(members, nil, .of("b")), ticket: session.ticket())
@@ -79,7 +81,7 @@ import Testing
         #expect(third.revision.features.features.map(\.authority) == [.device, .device])
     }
 
-    @Test func `without known and new answers there is no answer`() throws {
+    @Test func `when every plugin fails and no earlier answer is known, there is no answer`() throws {
         var (session, members) = try session()
         let first = session.collect(paidFeatures: answers(members, nil, nil), ticket: session.ticket())
         #expect(first.hasNoAnswer)
@@ -120,7 +122,7 @@ import Testing
         #expect(await readers.next() == nil)
     }
 
-    @Test func `revisions grow`() throws {
+    @Test func `revision numbers grow`() throws {
         var (session, _) = try session()
         let numbers = (0..<3).map { _ in session.record(.of("a"), from: 0, at: .distantPast).number }
         #expect(numbers == numbers.sorted() && Set(numbers).count == 3)

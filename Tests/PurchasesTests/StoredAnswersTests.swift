@@ -35,7 +35,7 @@ import Testing
 
         let second = try await launch(unreachable("a"), unreachable("b"))
         var updates = second.paidFeaturesUpdates.makeAsyncIterator()
-        #expect(await updates.next()?.names == ["a", "both", "b"], "known before anybody asks")
+        #expect(await updates.next()?.names == ["a", "both", "b"], "known before any request")
         let paid = try await second.collectPaidFeatures()
         #expect(paid.value == .of("a", "both", "b"))
         #expect(paid.reports.map(\.usedLastKnownAnswer) == [true, true])
@@ -89,7 +89,7 @@ import Testing
 
         let second = try await launch(keeping("store", .of("pro"), asOf: then), unreachable("a"))
         var updates = second.paidFeaturesUpdates.makeAsyncIterator()
-        #expect(await updates.next().map { Set($0.names) } == ["a", "both", "pro"], "known before anybody asks")
+        #expect(await updates.next().map { Set($0.names) } == ["a", "both", "pro"], "known before any request")
         let paid = try await second.collectPaidFeatures()
         #expect(Set(paid.value.names) == ["a", "both", "pro"])
         #expect(paid.reports.map(\.origin) == [AnswerOrigin(.disk, asOf: then), AnswerOrigin(.disk, asOf: then)])
@@ -114,7 +114,7 @@ import Testing
         #expect(!plugin.calls.contains("storedAnswers"))
     }
 
-    @Test func `the first launch without a network throws the reason`() async throws {
+    @Test func `a first launch without a network throws the plugin's error`() async throws {
         let client = try await launch(unreachable("a"))
         await #expect(throws: PurchaseError(.unreachable)) { try await client.getPaidFeatures() }
     }
@@ -269,7 +269,7 @@ import Testing
         await #expect(throws: PurchaseError(.unreachable)) { try await client.getPaidFeatures() }
     }
 
-    @Test func `an answer that arrives after its user left is not kept`() async throws {
+    @Test func `an answer that arrives after its user logged out is not kept`() async throws {
         let gate = Gate()
         let client = try await launch(StubPlugin.sound("a") { await gate.pass() }, user: nil)
         let reader = Task { try await client.getPaidFeatures() }

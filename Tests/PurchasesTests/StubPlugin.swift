@@ -101,8 +101,8 @@ final class StubPlugin: PurchasePlugin {
     func presentCodeRedemptionUI() async -> PurchasePluginResult<Void, any Error> { await answer("redeem").redeem() }
 
     func setAttributes(_ attributes: [PurchaseAttribute: String?]) async {
-        let said = attributes.map { "\($0.key.rawValue)=\($0.value ?? "nil")" }.sorted().joined(separator: " ")
-        await answer("attributes \(said)").onBroadcast()
+        let text = attributes.map { "\($0.key.rawValue)=\($0.value ?? "nil")" }.sorted().joined(separator: " ")
+        await answer("attributes \(text)").onBroadcast()
     }
 
     func collectDeviceIdentifiers() async { await answer("collect").onBroadcast() }

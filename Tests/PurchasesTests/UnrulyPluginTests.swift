@@ -9,7 +9,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct UnrulyPluginTests {
     private let plugin = StubPlugin("a")
 
-    @Test func `the first of two callbacks counts`() async throws {
+    @Test func `only the first callback counts`() async throws {
         let names = try await plugin.answer { completion in
             completion(.success("first"))
             completion(.success("second"))

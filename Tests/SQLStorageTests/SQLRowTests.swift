@@ -45,7 +45,7 @@ import Testing
         #expect(throws: SQLError(.unexpectedValue, "")) { let _: Int = try row[-1] }
     }
 
-    @Test func `numbers are never rounded or cut on the way`() {
+    @Test func `numbers are never rounded or truncated`() {
         #expect(Double(sqlValue: .integer(1 << 53)) == 0x1p53)
         #expect(Double(sqlValue: .integer(1 << 53 + 1)) == nil)
         #expect(Int(sqlValue: 1.0) == nil)

@@ -26,7 +26,7 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `texts in two forms are two values, here and in the database`(pair: UnicodeForms) async throws {
+    func `texts in two Unicode forms are two values, in Swift and in the database`(pair: UnicodeForms) async throws {
         let values: [SQLValue] = [.text(pair.composed), .text(pair.other)]
         #expect(values[0] != values[1])
         #expect(Set(values).count == 2)

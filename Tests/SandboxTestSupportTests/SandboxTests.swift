@@ -34,8 +34,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: sandbox.folder))
     }
 
-    /// As in README.md.
-    @Test func `four lines sell in a test`() async throws {
+    @Test func `the four lines of README.md sell a product`() async throws {
         let catalogue = Self.examples + "/darkroom.storekit"
         let features = Self.examples + "/darkroom.features.json"
         let sandbox = try await Sandbox.open(catalogue: catalogue, features: features)
@@ -101,7 +100,7 @@ import Testing
         try await phone.purchaseProduct("com.example.darkroom.filmpack")
         try await sandbox.appStore.buy("com.example.darkroom.plus.monthly", for: "anna")
         for store in [phone, tablet] {
-            try await until("the device hears of both") { store.isActive("plus") && store.isActive("filmLooks") }
+            try await until("the device has both features") { store.isActive("plus") && store.isActive("filmLooks") }
         }
         await phone.close()
         await tablet.close()

@@ -15,7 +15,7 @@ struct AppleVerifierTests {
 
     init() throws { store = try TestStore() }
 
-    @Test func `Apple's verifier accepts all five kinds`() async throws {
+    @Test func `Apple's verifier accepts each kind of document that is signed here`() async throws {
         let renewal = JWSRenewalInfoDecodedPayload {
             $0.originalTransactionId = "1"
             $0.autoRenewProductId = "com.example.pro.monthly"
@@ -61,7 +61,7 @@ struct AppleVerifierTests {
         #expect(answer["realtimeRequest"]?["payload"]?["requestIdentifier"] == "3db5c98d-8acf-4e29-831e-8e1f82f9f6e9")
     }
 
-    @Test func `Apple's verifier refuses what is refused here`() async throws {
+    @Test func `Apple's verifier refuses another bundle, another environment and a forged signature`() async throws {
         var other = TestStore.transaction()
         other.bundleId = "com.example.other"
         var production = TestStore.transaction()
@@ -76,7 +76,7 @@ struct AppleVerifierTests {
     }
 
     @Test(arguments: [0.0, 4_000_000_000, 200_000_000_000])
-    func `Apple's verifier accepts any virtual date`(seconds: Double) async throws {
+    func `Apple's verifier accepts virtual dates of the past and the future`(seconds: Double) async throws {
         var payload = TestStore.transaction()
         payload.signedDate = Date(timeIntervalSince1970: seconds)
         let jws = try store.signer.sign(payload)

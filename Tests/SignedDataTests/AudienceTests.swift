@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `an unexpected environment has one error for one expected environment and another for several`() throws {
+    @Test func `a wrong environment is wrongEnvironment if one is accepted, otherwise environmentNotAccepted`() throws {
         var payload = TestStore.transaction()
         payload.environment = .production
         let jws = try store.signer.sign(payload)
@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    @Test func `an error quotes at most one line of the document`() throws {
+    @Test func `an error quotes the document in one short printable line`() throws {
         var payload = TestStore.transaction()
         payload.bundleId = String(repeating: "x", count: 500) + "\u{1B}[31m\n"
         let jws = try store.signer.sign(payload)

@@ -36,7 +36,7 @@ import Testing
         #expect(!isRefused(jws, by: verifier))
     }
 
-    @Test func `every truncation and every omitted or doubled character is detected`() throws {
+    @Test func `every truncation is detected, and omitted and doubled characters`() throws {
         let verifier = store.verifier
         #expect(!isRefused(jws, by: verifier))
         for position in jws.indices {
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `a receipt's root with another issuer's name is not the trusted one, that of a JWS may be`() throws {
+    @Test func `a root with another issuer's name is refused in a receipt, and accepted in a JWS`() throws {
         let store = try TestStore()
         let (root, name) = (store.certificates[2], Array("Root".utf8))
         let place = try #require(root.indices.first { root[$0...].starts(with: name) })
@@ -76,7 +76,7 @@ import Testing
             refusal { try CertificateChain(encoded, trusting: anchors, use: .receipts) } == .untrustedRoot)
     }
 
-    @Test func `an embedded root may differ in all but its subject and key`() throws {
+    @Test func `an accepted embedded root has the subject and key of its anchor`() throws {
         let accepted = store.certificates[2].indices.compactMap { try? chain(changing: 2, at: $0) }
         #expect(accepted.count > 100, "the root's own signature and dates do not count")
         for chain in accepted {

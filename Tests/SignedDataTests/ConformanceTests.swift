@@ -33,7 +33,7 @@ struct ConformanceTests {
         #expect(verified.transaction == nil)
     }
 
-    @Test func `another bundle, environment, date or trust is refused`() throws {
+    @Test func `another bundle, environment, date or trust anchor is refused`() throws {
         let jws = try Conformance.text("apple-jws/transactionInfo")
         #expect(refusal { try verifier(bundleIDs: ["com.example.other"]).transaction(jws) } == .wrongBundle)
         #expect(refusal { try verifier(environments: [.production]).transaction(jws) } == .wrongEnvironment)
@@ -46,7 +46,7 @@ struct ConformanceTests {
         #expect(refusal { try verifier().appTransaction(jws) } == .payloadMalformed)
     }
 
-    @Test func `every flipped bit is detected`() throws {
+    @Test func `flipped bits are detected`() throws {
         let verifier = try verifier()
         let jws = Array(try Conformance.text("apple-jws/transactionInfo").utf8)
         for position in stride(from: 0, to: jws.count, by: 13) {

@@ -87,7 +87,7 @@ import Testing
         #expect(try refused(#""bundleId":"com.example","notificationTyp\u0065":"TEST""#) == .payloadMalformed)
     }
 
-    @Test func `numbers beyond every limit are refused or kept, never cut`() throws {
+    @Test func `numbers beyond a limit are refused or kept, never truncated`() throws {
         let usual = #""signedDate":1700000000000,"environment":"Sandbox","bundleId":"com.example""#
         let numbers = [
             "1e400000000", "-1e400000000", "1e-400000000", "9223372036854775808", "-9223372036854775809",
@@ -125,7 +125,7 @@ import Testing
     }
 
     /// The document states its environment. It can only select one of the configured environments.
-    @Test func `no environment's document passes as one of another`() throws {
+    @Test func `a document of one environment does not pass as one of another`() throws {
         let all: [AppStoreEnvironment] = [.sandbox, .production, .xcode, .localTesting]
         for spelled in ["sandbox", "SANDBOX", "Sandbox ", "Production\u{0}", ""] {
             let text =

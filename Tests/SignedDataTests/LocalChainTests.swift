@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    @Test func `no content of a token makes a verifier accept a chain of one certificate`() throws {
+    @Test func `a chain of one certificate is refused unless the verifier names a local environment`() throws {
         for environment in [AppStoreEnvironment.xcode, .localTesting, .sandbox, .production, nil] {
             let jws = try sign(transaction(environment))
             for environments: Set<AppStoreEnvironment>? in [nil, [], [.sandbox], [.production, .sandbox]] {

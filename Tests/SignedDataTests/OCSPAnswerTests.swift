@@ -52,7 +52,7 @@ import Testing
         let plain = try self.request(withNonce: false)
         let (other, _) = try await OpenSSLCommand.run(["ocsp", "-reqin", "/dev/stdin", "-req_text"], input: plain.der)
         #expect(!other.contains("OCSP Nonce"))
-        #expect(try self.request().der != request.der, "a nonce is never used twice")
+        #expect(try self.request().der != request.der, "two requests have different nonces")
     }
 
     @Test func `only an authorised responder and the issuer may answer`() async throws {

@@ -33,27 +33,27 @@ import Testing
             _ name: String, _ ours: SignedDataError.Code?, _ openssl: Bool, _ change: (inout Templates) -> Void
         ) throws -> Case { Case(name: name, ours: ours, openssl: openssl, store: try store(change)) }
         return [
-            try expect("as it should be", nil, true) { _ in },
+            try expect("unchanged", nil, true) { _ in },
             try expect("leaf without constraints and usage", nil, true) {
                 $0.leaf.basicConstraints = nil
                 $0.leaf.keyUsage = nil
             },
             // OpenSSL ignores Apple's extensions.
-            try expect("leaf without mark", .missingMarkerOID, true) { $0.leaf.markers = [] },
-            try expect("intermediate without mark", .missingMarkerOID, true) { $0.intermediate.markers = [] },
+            try expect("leaf without marker", .missingMarkerOID, true) { $0.leaf.markers = [] },
+            try expect("intermediate without marker", .missingMarkerOID, true) { $0.intermediate.markers = [] },
             // OpenSSL does not check the key usage of the leaf.
             try expect("leaf is an authority", .chainInvalid, true) {
                 $0.leaf.basicConstraints = "critical,CA:TRUE"
                 $0.leaf.keyUsage = "critical,keyCertSign"
             },
-            try expect("intermediate is none", .notACertificateAuthority, false) {
+            try expect("intermediate is no authority", .notACertificateAuthority, false) {
                 $0.intermediate.basicConstraints = "critical,CA:FALSE"
                 $0.intermediate.keyUsage = nil
             },
             try expect("intermediate may not sign", .notACertificateAuthority, false) {
                 $0.intermediate.keyUsage = "critical,digitalSignature"
             },
-            try expect("root is none", .notACertificateAuthority, false) {
+            try expect("root is no authority", .notACertificateAuthority, false) {
                 $0.root.basicConstraints = "critical,CA:FALSE"
                 $0.root.keyUsage = nil
             },
@@ -76,13 +76,13 @@ import Testing
             Case(name: "root of the future", ours: .certificateExpired, openssl: false, store: early),
             Case(name: "a second early", ours: .certificateExpired, openssl: false, store: year, seconds: start - 1),
             Case(name: "the first second", ours: nil, openssl: true, store: year, seconds: start),
-            Case(name: "the last but one", ours: nil, openssl: true, store: year, seconds: end - 1),
+            Case(name: "the last second but one", ours: nil, openssl: true, store: year, seconds: end - 1),
             Case(name: "the last second", ours: .certificateExpired, openssl: false, store: year, seconds: end),
             Case(name: "a second late", ours: .certificateExpired, openssl: false, store: year, seconds: end + 1),
         ]
     }
 
-    @Test func `nothing is accepted that openssl refuses`() async throws {
+    @Test func `no case is accepted that openssl refuses`() async throws {
         for item in try Self.constraints() + Self.times() {
             var payload = TestStore.transaction()
             payload.signedDate = Date(timeIntervalSince1970: item.seconds)

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `both markers are required`() throws {
+    @Test func `the markers of leaf and intermediate are required`() throws {
         var leaf = CertificateTemplate.leaf
         leaf.markers = [CertificateChain.intermediateMarker]
         var intermediate = CertificateTemplate.intermediate
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `exactly the certificates above the leaf are authorities`() throws {
+    @Test func `exactly the certificates above the leaf must be authorities`() throws {
         var leaf = CertificateTemplate.leaf
         leaf.basicConstraints = "critical,CA:TRUE"
         leaf.keyUsage = "critical,digitalSignature,keyCertSign"
@@ -143,7 +143,7 @@ import Testing
         }
     }
 
-    @Test func `every certificate of the chain has its own validity`() throws {
+    @Test func `the validity of intermediate and root is checked`() throws {
         var intermediate = CertificateTemplate.intermediate
         intermediate.notAfter = "20200101000000Z"
         var root = CertificateTemplate.root

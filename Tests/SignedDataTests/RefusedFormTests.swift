@@ -34,7 +34,7 @@ import Testing
     }
 
     @Test(arguments: form + headers + signatures + payloads)
-    func `a planted fault is refused with its code`(fault: Fault) throws {
+    func `a document with a fault is refused with the code of the fault`(fault: Fault) throws {
         let store = try TestStore()
         let verifier = store.verifier
         let jws = try fault.make(store)
@@ -43,7 +43,7 @@ import Testing
         #expect(refusal { try verifier.transaction(store.signer.sign(TestStore.transaction())) } == nil)
     }
 
-    @Test func `an error quotes at most one line of the input`() throws {
+    @Test func `an error quotes the input in one short printable line`() throws {
         let store = try TestStore()
         let long = String(repeating: "x", count: 5000) + "\u{1B}[31m\n\u{202E}"
         var name = CertificateTemplate.root
@@ -134,13 +134,13 @@ import Testing
             let unpadded = store.certificates.map { JSONValue.string(Base64.encodeURL($0)) }
             return try store.sign(header: ["alg": "ES256", "x5c": .array(unpadded)])
         },
-        Fault("a byte behind the leaf", .certificateMalformed) { store in
+        Fault("a byte after the leaf", .certificateMalformed) { store in
             try store.sign(certificates: [store.certificates[0] + [0], store.certificates[1], store.certificates[2]])
         },
-        Fault("a byte behind the intermediate", .certificateMalformed) { store in
+        Fault("a byte after the intermediate", .certificateMalformed) { store in
             try store.sign(certificates: [store.certificates[0], store.certificates[1] + [0], store.certificates[2]])
         },
-        Fault("a byte behind the root", .certificateMalformed) { store in
+        Fault("a byte after the root", .certificateMalformed) { store in
             try store.sign(certificates: [store.certificates[0], store.certificates[1], store.certificates[2] + [0]])
         },
         Fault("a leaf in BER", .certificateMalformed) { store in

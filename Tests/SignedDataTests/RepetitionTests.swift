@@ -21,7 +21,7 @@ import Testing
         #expect(refusal { try verifier.transaction(good) } == nil)
     }
 
-    @Test func `a header that differs in one byte is another chain`() throws {
+    @Test func `a header with another algorithm or chain is refused despite the cache`() throws {
         let verifier = store.verifier
         _ = try verifier.transaction(store.signer.sign(TestStore.transaction()))
         var header = store.header
@@ -31,7 +31,7 @@ import Testing
         #expect(refusal { try verifier.transaction(stranger) } == .untrustedRoot)
     }
 
-    @Test func `a known transaction is not a known renewal info`() throws {
+    @Test func `a cached transaction is refused as renewal info`() throws {
         let verifier = store.verifier
         let jws = try store.signer.sign(TestStore.transaction())
         #expect(refusal { try verifier.transaction(jws) } == nil)
@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `many threads get the same results as one`() async throws {
+    @Test func `many threads get the same results as one thread`() async throws {
         let verifier = store.verifier
         let good = try (0..<8).map { try store.signer.sign(TestStore.transaction(id: String($0))) }
         let bad = try store.signed(signature: { [UInt8]($0.reversed()) })

@@ -91,7 +91,7 @@ import Testing
         #expect(responder.questions.isEmpty)
     }
 
-    @Test func `answers count for fifteen minutes, also for a document seen before`() async throws {
+    @Test func `answers are used for fifteen minutes, also for a document seen before`() async throws {
         let responder = try await OCSPResponder()
         let verifier = verifier(responder)
         let jws = try document(responder)
@@ -105,7 +105,7 @@ import Testing
         #expect(responder.questions.count == 4)
     }
 
-    @Test func `an answer that ends earlier is not used longer`() async throws {
+    @Test func `an answer that expires earlier is not used after its end`() async throws {
         let responder = try await OCSPResponder()
         responder.change { $0.options = ["-nmin", "2"] }
         let verifier = verifier(responder) { $0.tolerance = 30 }
@@ -147,7 +147,7 @@ import Testing
         #expect((1...2).contains(remembered.count))
     }
 
-    @Test func `every chain within a notification is requested`() async throws {
+    @Test func `the status of every chain in a notification is requested`() async throws {
         let (outer, inner) = (try await OCSPResponder(), try await OCSPResponder())
         let data = try AppStoreServerAPI.NotificationData {
             $0.bundleId = "com.example"
@@ -187,7 +187,7 @@ import Testing
 
     // MARK: - Answers
 
-    @Test func `a revoked certificate is refused for good, whichever of the two it is`() async throws {
+    @Test func `a revoked leaf or intermediate certificate is refused permanently`() async throws {
         for (leaf, intermediate) in [
             (OCSPResponder.CertificateStatus.revoked, OCSPResponder.CertificateStatus.good), (.good, .revoked),
         ] {
@@ -200,7 +200,7 @@ import Testing
         }
     }
 
-    @Test func `revoked counts even if the other request got no answer`() async throws {
+    @Test func `a revoked certificate is refused even if the other request got no answer`() async throws {
         let responder = try await OCSPResponder(leaf: .revoked)
         var configuration = RevocationChecker.Configuration { url, body in
             if url.absoluteString == OCSPResponder.intermediateURL { throw OCSPResponder.Fault() }

@@ -34,7 +34,7 @@ import Testing
         #expect(verified.payload.autoRenewStatus == .on)
     }
 
-    @Test func `an app transaction is dated by its creation`() throws {
+    @Test func `the signed date of an app transaction is its creation date`() throws {
         let verified = try store.verifier.appTransaction(store.signer.sign(TestStore.appTransaction()))
         #expect(verified.signedDate == TestStore.signedDate)
         #expect(verified.payload.receiptType == .sandbox)
@@ -78,7 +78,7 @@ import Testing
         #expect(refusal { try store.verifier.transaction(jws) } == .payloadMalformed)
     }
 
-    @Test func `of several apps each has its own number`() throws {
+    @Test func `each of several apps has its own number`() throws {
         var configuration = store.configuration
         configuration.bundleIDs = ["com.example", "com.example.two"]
         configuration.environments = [.production]

@@ -6,7 +6,7 @@ import Testing
 @testable import SignedData
 
 @Suite struct SigningKeyTests {
-    @Test func `a key survives PEM and signs the same`() throws {
+    @Test func `a key survives PEM, and its signatures are valid`() throws {
         let key = try SigningKey.generate()
         let copy = try SigningKey(Array(key.pem.utf8))
         let message = Array("message".utf8)

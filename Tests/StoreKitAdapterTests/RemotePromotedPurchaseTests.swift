@@ -5,7 +5,7 @@ import Testing
 
 @testable import StoreKitAdapter
 
-/// Promoted purchases that a connection takes over HTTP.
+/// Promoted purchases that a connection receives and takes over, through HTTP.
 extension RemoteStoreConnectionTests {
     @Test func `a promoted purchase is taken over once, also after the connection broke`()
         async throws
@@ -34,7 +34,7 @@ extension RemoteStoreConnectionTests {
         #expect(await updates.next() == nil, "it is reported once")
     }
 
-    @Test func `a purchase that another device has taken is never sent here, and the others are`() async throws {
+    @Test func `a promoted purchase that another device has taken is not reported, and the others are`() async throws {
         simulator.answer { words, _ in
             if words.contains("/updates?"), !words.contains("after=") {
                 let begun = ["lost", "mine"].map { PromotedPurchase(productID: $0) }

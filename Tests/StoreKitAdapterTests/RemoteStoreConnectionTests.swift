@@ -116,7 +116,7 @@ struct RemoteStoreConnectionTests {
         #expect(try await session.current().deviceID == "device 1")
     }
 
-    @Test func `a request to a simulator that began anew is repeated`() async throws {
+    @Test func `a request to a simulator that forgot the device is repeated with a new device`() async throws {
         simulator.answer { words, _ in
             if words.contains("/updates?") {
                 // The listener has not yet received that device 1 is unknown.
@@ -268,7 +268,7 @@ struct RemoteStoreConnectionTests {
         await connection.close()
     }
 
-    @Test func `polling continues at its position, with growing pauses`() async throws {
+    @Test func `after failures polling continues at its position, with growing pauses`() async throws {
         let failures = Locked(0)
         simulator.answer { words, _ in
             guard words.contains("/updates?") else { return nil }
@@ -292,7 +292,9 @@ struct RemoteStoreConnectionTests {
         await connection.close()
     }
 
-    @Test func `after the simulator began anew, the connection signs in again and polls from the start`() async throws {
+    @Test func `after the simulator forgot the device, the connection signs in again and polls from the start`()
+        async throws
+    {
         simulator.answer { words, _ in
             guard words.contains("/updates?") else { return nil }
             if words.contains("device%201"), words.contains("after=") {

@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `the checksum is that of the format`() {
+    @Test func `the checksum is the CRC-32 of the data`() {
         var checksum = CRC32()
         for part in ["1234", "", "56789"] { Array(part.utf8).withUnsafeBytes { checksum.update($0) } }
         #expect(checksum.value == 0xCBF4_3926)

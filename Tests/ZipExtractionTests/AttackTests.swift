@@ -25,7 +25,7 @@ import Testing
         }
     }
 
-    @Test func `a name that is not UTF-8 is refused, whatever the archive calls it`() async throws {
+    @Test func `a name that is not UTF-8 is refused, whatever its encoding flag says`() async throws {
         for name: [UInt8] in [[0x81], [0xC0, 0xAF], [0xED, 0xA0, 0x80], [0xC0, 0xAE, 0xC0, 0xAE, 0x2F]] {
             for flags in [0, 1 << 11] {
                 let entry = ForgedArchive.Entry.raw(name).changingHeaders { $0.flags = flags }
@@ -46,7 +46,7 @@ import Testing
     @Test(arguments: [
         0o120777, 0o020666, 0o060660, 0o010644, 0o140755, 0o170000, 0o050000, 0o040755,
     ])
-    func `a link, a device, a pipe or a socket is refused, wherever it leads`(mode: Int) async throws {
+    func `an entry that is no file or folder by its mode is refused`(mode: Int) async throws {
         for target in ["/etc/passwd", "../outside.txt", "good"] {
             let entry = ForgedArchive.Entry.file("link", target).with { $0.attributes = mode << 16 }
             try await fixture.refuse(ForgedArchive([.file("good"), entry]), as: .unsafeKind)
@@ -109,7 +109,7 @@ import Testing
         try await fixture.refuse(ForgedArchive([.file("a").changingHeaders { $0.method = 99 }]), as: .encrypted)
     }
 
-    @Test func `rare compressions are refused, patches and parts of archives too`() async throws {
+    @Test func `rare compression methods, patches and parts of archives are refused`() async throws {
         for method in [1, 6, 9, 12, 14, 20, 93, 95, 98, 65535] {
             try await fixture.refuse(
                 ForgedArchive([.file("a").changingHeaders { $0.method = method }]), as: .unsupportedFeature)
@@ -126,7 +126,7 @@ import Testing
         try await fixture.refuse(part, as: .unsupportedFeature)
     }
 
-    @Test func `an entry's second name is refused unless it is the first`() async throws {
+    @Test func `an entry's second name is refused unless it equals the first`() async throws {
         func field(_ name: String) -> [UInt8] {
             le(0x7075, 2) + le(5 + name.utf8.count, 2) + le(1, 1) + le(CRC32.of(Array("a".utf8)), 4) + Array(name.utf8)
         }

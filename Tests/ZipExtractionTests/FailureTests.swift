@@ -122,7 +122,7 @@ import Testing
         #expect(try fixture.snapshot() == before)
     }
 
-    @Test func `a fault in the last entry leaves nothing of the ones before`() async throws {
+    @Test func `a fault in the last entry leaves nothing of the earlier entries`() async throws {
         var archive = ForgedArchive((0..<20).map { .file("folder\($0)/file") })
         archive.entries[19].data[0] ^= 1
         try await fixture.refuse(archive, as: .corrupt)
@@ -154,7 +154,7 @@ import Testing
         }
     }
 
-    @Test func `many extractions into one folder end with one of them whole`() async throws {
+    @Test func `many extractions into one folder end with the whole content of one of them`() async throws {
         let archives = try (0..<8).map { number in
             try fixture.write(
                 ForgedArchive([.file("a", "\(number)"), .file("b", "\(number)")]).bytes, "\(number)")

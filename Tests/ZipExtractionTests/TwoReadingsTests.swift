@@ -32,7 +32,8 @@ import Testing
         }
     }
 
-    @Test func `sizes that follow the data are accepted in each of their four forms, if they are correct`() async throws
+    @Test func `sizes that follow the data are accepted in each form of the descriptor, if they are correct`()
+        async throws
     {
         for (signed, width) in [(true, 4), (false, 4), (true, 8), (false, 8)] {
             let entry = ForgedArchive.Entry.deflated("a", Array("text".utf8)).with {
@@ -99,7 +100,7 @@ import Testing
         }
     }
 
-    @Test func `an archive cut anywhere is refused`() async throws {
+    @Test func `an archive that is truncated anywhere is refused`() async throws {
         let whole = ForgedArchive([.file("a", "some text"), .deflated("b/c", Array("more".utf8)), .folder("d/")]).bytes
         for count in whole.indices {
             let error = await #expect(throws: ExtractionError.self) {
@@ -134,7 +135,7 @@ import Testing
     @Test(arguments: [
         "", "P", "PK", "hello, this is no archive", "\u{1F}\u{8B}\u{8}", "Rar!\u{1A}\u{7}", "7z\u{BC}\u{AF}",
     ])
-    func `a file of another format is refused with the name of the format`(text: String) async throws {
+    func `a file of another format is refused, and the error names zip`(text: String) async throws {
         let error = await #expect(throws: ExtractionError(.unsupportedFormat, "")) {
             try await fixture.extract(
                 bytes: Array(text.utf8) + [UInt8](repeating: 0, count: text.isEmpty ? 0 : 600))

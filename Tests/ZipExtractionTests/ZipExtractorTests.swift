@@ -73,7 +73,7 @@ import Testing
         #expect(Set(found.map { Array($0.utf8) }) == Set(names.map { Array($0.utf8) }))
     }
 
-    @Test func `an error names the entry, printable and short, and what to do`() async throws {
+    @Test func `an error names the entry, printable and short`() async throws {
         let name = "\u{1B}[31m" + String(repeating: "x", count: 500)
         let error = await #expect(throws: ExtractionError.self) {
             try await fixture.extract(ForgedArchive([.file(name)]))

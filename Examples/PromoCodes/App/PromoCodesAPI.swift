@@ -15,7 +15,7 @@ struct Redemption: Codable, Hashable, Sendable {
     /// The feature that the code gives.
     var feature: String
     var redeemedAt: Date
-    /// Exclusive; absent if the access is unlimited.
+    /// The instant at which the access ends; absent if it is unlimited.
     var endsAt: Date?
 }
 

@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `an unknown code fails here, and the product of another plugin is not supported`() async throws {
+    @Test func `an unknown code fails, and no plugin supports a product that is not a code`() async throws {
         try await withBackend { world in
             let client = try await world.client()
             #expect(await code { try await redeem("WINTER", in: client) } == .unknownCode)
@@ -127,14 +127,14 @@ import Testing
         }
     }
 
-    @Test func `purchases of another plugin are merged`() async throws {
+    @Test func `features of several plugins are merged`() async throws {
         try await withBackend { world in
             let bought = try await redeem("SUMMER", in: world.client(beside: [KioskPlugin()]))
             #expect(Set(bought.features.map(\.name)) == ["filters", "postcards"])
         }
     }
 
-    @Test func `without the backend the other plugins answer, and the report names this one`() async throws {
+    @Test func `without the backend the other plugin answers, and the report of this one has the error`() async throws {
         // Reserved, so that no other process listens there after the backend has stopped.
         try await withBackend(at: ReservedPort()) { world in
             let client = try await world.client(beside: [KioskPlugin()])

@@ -79,13 +79,13 @@ extension AppStoreServerAPI {
     public final class OrderLookupResponseFields: AppStorePayloadFields {
         public static let layout = PayloadLayout(OrderLookupResponseFields())
 
-        /// Whether the order exists.
+        /// Whether the order id is valid for the app.
         public let status = PayloadField<OrderLookupStatus>("status")
         /// The signed transactions of the order. Absent when the order is invalid.
         public let signedTransactions = PayloadField<[String]>("signedTransactions")
     }
 
-    /// Whether an order belongs to the app.
+    /// Whether an order id is valid for the app.
     public typealias OrderLookupStatus = OpenCode<OrderLookupResponseFields>
 
     /// The request of Set App Account Token.

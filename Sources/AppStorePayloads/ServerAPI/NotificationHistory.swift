@@ -3,7 +3,7 @@ import Primitives
 import StoreModel
 
 extension AppStoreServerAPI {
-    /// The request of Get Notification History: notifications either of one type or of one customer, not both.
+    /// The request of Get Notification History: notifications of one type, of one customer, or all.
     public typealias NotificationHistoryRequest = AppStorePayload<NotificationHistoryRequestFields>
 
     /// The members of ``NotificationHistoryRequest`` that Apple documents.

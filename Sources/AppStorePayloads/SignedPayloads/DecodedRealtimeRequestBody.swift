@@ -3,8 +3,7 @@ import Primitives
 import StoreModel
 
 /// The payload of a realtime request: the App Store asks which message to show to a customer who may cancel a
-/// subscription (Retention Messaging API). It contains the app's number and not its bundle
-/// identifier.
+/// subscription (Retention Messaging API). It contains the app's number and not its bundle identifier.
 public typealias DecodedRealtimeRequestBody = AppStorePayload<DecodedRealtimeRequestBodyFields>
 
 /// The members of ``DecodedRealtimeRequestBody`` that Apple documents.

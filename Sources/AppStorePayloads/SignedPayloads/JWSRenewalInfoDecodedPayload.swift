@@ -28,9 +28,9 @@ public final class JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
     public let priceIncreaseStatus = PayloadField<AppStoreServerAPI.PriceIncreaseStatus>("priceIncreaseStatus")
     /// The kind of offer of the next period.
     public let offerType = PayloadField<AppStoreServerAPI.OfferType>("offerType")
-    /// The promotional offer or offer code of the next period.
+    /// The identifier of the promotional or win-back offer of the next period, or the offer code.
     public let offerIdentifier = PayloadField<String>("offerIdentifier")
-    /// The way the offer lowers the price.
+    /// The payment mode of the offer, such as free trial or pay as you go.
     public let offerDiscountType = PayloadField<AppStoreServerAPI.OfferDiscountType>("offerDiscountType")
     /// The length of the offer, as an ISO 8601 duration.
     public let offerPeriod = PayloadField<String>("offerPeriod")
@@ -38,7 +38,7 @@ public final class JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
     public let signedDate = PayloadField<Date>("signedDate")
     /// The environment of the store that signed.
     public let environment = PayloadField<AppStoreEnvironment>("environment")
-    /// The start of the current series of periods. A gap of up to 60 days does not interrupt it.
+    /// The start of the current series of periods. A lapse of less than 60 days does not end a series.
     public let recentSubscriptionStartDate = PayloadField<Date>("recentSubscriptionStartDate")
     /// The start of the next period.
     public let renewalDate = PayloadField<Date>("renewalDate")

@@ -40,13 +40,13 @@ public final class JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
     public let inAppOwnershipType = PayloadField<AppStoreServerAPI.InAppOwnershipType>("inAppOwnershipType")
     /// The date on which the store signed the payload.
     public let signedDate = PayloadField<Date>("signedDate")
-    /// The date on which the store revoked the purchase.
+    /// The date on which the store refunded the transaction, or revoked it from Family Sharing.
     public let revocationDate = PayloadField<Date>("revocationDate")
-    /// The reason of the revocation.
+    /// The reason of the refund or revocation.
     public let revocationReason = PayloadField<AppStoreServerAPI.RevocationReason>("revocationReason")
-    /// The extent of the revocation.
+    /// The extent of the refund or revocation.
     public let revocationType = PayloadField<AppStoreServerAPI.RevocationType>("revocationType")
-    /// The part that was refunded, in thousandths of a percent.
+    /// The part that was refunded or revoked, in thousandths of a percent.
     public let revocationPercentage = PayloadField<Int>("revocationPercentage")
     /// Whether the customer moved to a higher level of the group.
     public let isUpgraded = PayloadField<Bool>("isUpgraded")
@@ -54,7 +54,7 @@ public final class JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
     public let offerType = PayloadField<AppStoreServerAPI.OfferType>("offerType")
     /// The identifier of the promotional or win-back offer, or the offer code.
     public let offerIdentifier = PayloadField<String>("offerIdentifier")
-    /// The way the offer lowers the price.
+    /// The payment mode of the offer, such as free trial or pay as you go.
     public let offerDiscountType = PayloadField<AppStoreServerAPI.OfferDiscountType>("offerDiscountType")
     /// The length of the offer, as an ISO 8601 duration.
     public let offerPeriod = PayloadField<String>("offerPeriod")

@@ -3,7 +3,7 @@ import Primitives
 /// Changes to a catalogue. Each function returns a new catalogue, parsed from the changed JSON, so an invalid change
 /// throws the errors that `lint` reports.
 extension Catalogue {
-    /// Creates a catalogue from a document, written as Xcode would write it.
+    /// Creates a catalogue from a document. Its bytes have the layout that Xcode writes.
     ///
     /// - Parameters:
     ///   - document: The content of a StoreKit configuration file.

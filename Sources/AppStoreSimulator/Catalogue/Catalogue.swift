@@ -84,7 +84,7 @@ public struct Catalogue: Sendable, Equatable {
     /// Returns whether a JSON document is meant to be a catalogue, rather than a product list or a feature map.
     ///
     /// - Parameter document: The document.
-    /// - Returns: `true` if it has the members of a catalogue.
+    /// - Returns: `true` if it has a member with the products, subscriptions or groups of a catalogue.
     public static func recognizes(_ document: JSONValue) -> Bool {
         ["products", "subscriptionGroups", "nonRenewingSubscriptions"].contains { document[$0] != nil }
     }

@@ -111,7 +111,7 @@ extension CatalogueSettings {
 
         package static let realTime = Rate(rawValue: 0)
 
-        /// Every rate that Xcode has had, and the simulator's rate of the same speed, if there is one.
+        /// Every rate that Xcode has had, and the simulator's rate at which a month takes the same time; `nil` for none.
         ///
         /// 1 to 6 are an hour, half an hour, 5 min, 1 min, 30 s and 1 s for a day (Xcode until 13.1). 10 to 13 and 15
         /// are an hour, half an hour, 15 min, 5 min and 30 s for a month. 1000 to 1005 are 15 min, 5 min, 1 min, 30 s,
@@ -125,7 +125,7 @@ extension CatalogueSettings {
 
         package var isKnown: Bool { Self.known.keys.contains(rawValue) }
 
-        /// The simulator's rate of the same speed; `nil` if the simulator has none.
+        /// The simulator's rate at which a month takes the same time; `nil` if the simulator has none.
         package var simulated: TimeRate? {
             Self.known[rawValue].flatMap(\.self).flatMap { TimeRate($0) }
         }

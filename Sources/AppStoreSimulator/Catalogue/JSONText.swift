@@ -17,8 +17,8 @@ struct JSONText {
 
     /// Sets the value at a place, or removes it.
     ///
-    /// A new member of an object is inserted in the order of the names; an element can be added after the last. Returns
-    /// `false` if the place does not exist.
+    /// A new member of an object is inserted in the order of the names, or at the end if they have none. An element can
+    /// be added after the last. Returns `false` if the place does not exist.
     mutating func set(_ steps: [String], to value: JSONValue?) -> Bool {
         var position = skippingSpace(0)
         guard let last = steps.last else {

@@ -33,8 +33,8 @@ struct RenewalConditions: Sendable, Hashable {
     /// The length of billing retry in days, the grace period included.
     static let retryDays = 60
 
-    /// Returns the end of the grace period that begins at `end`; `nil` if there is none. If a subscription period has
-    /// at most 7 days, the grace period is at least a day shorter.
+    /// Returns the end of the grace period that begins at `end`; `nil` if there is none. After a subscription period of
+    /// at most 7 days, the grace period is at least a day shorter than that period.
     func graceEnd(after end: Date, of plan: Plan) -> Date? {
         let days = min(gracePeriods.last { $0.at <= end }?.value ?? 0, Self.maximumGraceDays(of: plan.period))
         return days > 0 ? end.addingTimeInterval(Double(days) * 86400) : nil

@@ -81,7 +81,7 @@ extension Range<Int> {
     /// Returns the first number for which `isReached` is true; the upper bound if there is none. `isReached` must be
     /// true for all following numbers as well.
     ///
-    /// The number of calls is logarithmic in the distance from the lower bound.
+    /// The number of calls is logarithmic in the distance of the result from the lower bound.
     func firstIndex(reaching isReached: (Int) -> Bool) -> Int {
         var (low, high) = (lowerBound, upperBound)
         var step = 1

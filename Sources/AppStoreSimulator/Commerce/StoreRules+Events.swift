@@ -1,8 +1,8 @@
 import Foundation
 import StoreModel
 
-/// The events of a subscription other than purchases. Each function returns the changed record; `nil` if nothing
-/// changes.
+/// The events of a subscription other than purchases. A function that returns an optional record returns `nil` if
+/// nothing changes.
 extension StoreRules {
     /// Turns auto-renewal on or off. Access lasts until the current period ends.
     static func setAutoRenew(_ isOn: Bool, _ state: SubscriptionState, at now: Date) -> SubscriptionRecord? {
@@ -10,8 +10,8 @@ extension StoreRules {
         return changed(state, at: now) { $0.renewal.offSince = isOn ? nil : now }
     }
 
-    /// Turns auto-renewal on. A `product` other than the current one is sold from the next period, at its price for new
-    /// subscribers.
+    /// Turns auto-renewal on. A `product` other than that of the next period replaces it: the current product with its
+    /// present price, another one with its price for new subscribers.
     ///
     /// Throws `SimulatorError` (`otherGroup`) for a product outside of the group.
     func resume(
@@ -93,7 +93,7 @@ extension StoreRules {
         return nil
     }
 
-    /// Ends the current period now.
+    /// Ends the current period now, or the grace period or billing retry after it.
     static func expire(_ state: SubscriptionState, at now: Date) -> SubscriptionRecord? {
         guard state.isRunning else { return nil }
         return changed(state, at: now) {

@@ -4,11 +4,11 @@ import StoreModel
 
 /// Messages of the store to its customers.
 extension SimulatedAppStore {
-    /// Answers a message of the store for the customer.
+    /// Answers a message of the store on behalf of the customer.
     ///
-    /// A price increase is accepted or declined. When it is only shown it stays open, so that a test can answer it with
-    /// `answerPriceIncrease`. A billing issue and a win-back offer are open until they are shown or declined, or until
-    /// their reason ends.
+    /// The message of a price increase is accepted or declined. If it is only shown, it stays open, so that a test can
+    /// answer it with `answerPriceIncrease`. The messages of a billing issue and of a win-back offer are open until they
+    /// are shown or declined, or until their reason ends.
     ///
     /// - Parameters:
     ///   - message: The id of the message.

@@ -242,7 +242,7 @@ extension SimulatedAppStore {
     }
 }
 
-/// The outcome of an order without a device.
+/// The outcome of an order, as the control API reports it.
 enum OrderOutcome: Sendable {
     case sale(Sale)
     /// The order waits or was declined. It has the id that was reserved for its transaction.

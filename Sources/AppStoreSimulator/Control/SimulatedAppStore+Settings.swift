@@ -60,8 +60,8 @@ extension SimulatedAppStore {
 
     // MARK: - Injected faults
 
-    /// Applies the settings in the database. Repeats this until they no longer change, because several callers can
-    /// change settings at once.
+    /// Applies the settings in the database to the injected faults and to the App Store Server API. Repeats this until
+    /// the settings no longer change, because several callers can change settings at once.
     func followSettings() throws {
         func read() throws -> [String: JSONValue] { try database.read { try SimulatorDatabase($0).settings() } }
         var known = try read()

@@ -4,18 +4,18 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// Changes to a subscription. Each function finds the subscription by its current or next product, and returns its
-/// latest transaction.
+/// Changes to one subscription, or to all subscribers of a product. A function for one subscription finds it by its
+/// current or next product, and returns its latest transaction.
 extension SimulatedAppStore {
     /// Renews a subscription now, before the renewal is due.
     ///
     /// - Parameters:
-    ///   - product: The product.
+    ///   - product: The current or next product of the subscription.
     ///   - account: The account.
     /// - Returns: The latest transaction of the subscription.
     /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`; `notNow` if the store would not sell the
-    ///   period, because auto-renewal is off, payments fail, the product is withdrawn, or the customer has not agreed
-    ///   to a higher price).
+    ///   period, for example because auto-renewal is off, payments fail, the product is withdrawn, or the customer has
+    ///   not agreed to a higher price).
     @discardableResult
     public func renew(_ product: ProductID, for account: AccountName) async throws -> StoreControlWire.Transaction {
         try await change(product, for: account) { event, state in try event.rules.renew(state, at: event.now) }
@@ -24,8 +24,8 @@ extension SimulatedAppStore {
     /// Turns auto-renewal on again.
     ///
     /// - Parameters:
-    ///   - product: The product.
-    ///   - plan: The product of the next period. `nil` means the present product.
+    ///   - product: The current or next product of the subscription.
+    ///   - plan: The product of the next period. `nil` keeps the one that it has.
     ///   - account: The account.
     /// - Returns: The latest transaction of the subscription.
     /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`; `otherGroup` for a plan of another group).
@@ -38,10 +38,10 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Ends the current period of a subscription now.
+    /// Ends a subscription now: its current period, or the grace period or billing retry after it.
     ///
     /// - Parameters:
-    ///   - product: The product.
+    ///   - product: The current or next product of the subscription.
     ///   - account: The account.
     /// - Returns: The latest transaction of the subscription.
     /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`).
@@ -54,7 +54,7 @@ extension SimulatedAppStore {
     /// one, and then to billing retry.
     ///
     /// - Parameters:
-    ///   - product: The product.
+    ///   - product: The current or next product of the subscription.
     ///   - account: The account.
     /// - Returns: The latest transaction of the subscription.
     /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`).
@@ -68,7 +68,7 @@ extension SimulatedAppStore {
     /// Lets the payments of a subscription work again. An overdue payment is made now.
     ///
     /// - Parameters:
-    ///   - product: The product.
+    ///   - product: The current or next product of the subscription.
     ///   - account: The account.
     /// - Returns: The latest transaction of the subscription.
     /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`; `notNow` while the setting `renewalsFail`
@@ -89,7 +89,7 @@ extension SimulatedAppStore {
     /// Answers a price increase for the customer. Without consent the subscription does not renew.
     ///
     /// - Parameters:
-    ///   - product: The product.
+    ///   - product: The current or next product of the subscription.
     ///   - agrees: Whether the customer agrees to the higher price.
     ///   - account: The account.
     /// - Returns: The latest transaction of the subscription.

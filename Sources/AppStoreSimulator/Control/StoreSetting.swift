@@ -79,7 +79,7 @@ public struct StoreSetting: Sendable, Hashable {
     public static let verifyReceiptEnvironment = StoreSetting(
         name: "verifyReceiptEnvironment", kind: .choice(["sandbox", "production"]),
         summary: "the environment of /verifyReceipt")
-    /// The status with which `/verifyReceipt` answers.
+    /// The status with which `/verifyReceipt` answers; `off` means the status of the receipt.
     public static let verifyReceiptErrors = StoreSetting(
         name: "errors.verifyReceipt", kind: .choice(["off"] + ReceiptStatus.injectable.map { "\($0.rawValue)" }),
         summary: "the status with which /verifyReceipt answers")
@@ -88,7 +88,7 @@ public struct StoreSetting: Sendable, Hashable {
     public static let serverAPIRateLimit = StoreSetting(
         name: "serverAPIRateLimit", kind: .choice(ServerRules.RateLimit.allCases.map(\.rawValue)),
         summary: "the environment whose hourly rate limits the App Store Server API has")
-    /// The error with which the App Store Server API answers.
+    /// The error with which the App Store Server API answers; `off` means none.
     public static let serverAPIError = StoreSetting(
         name: "errors.serverAPI", kind: .serverError,
         summary: "the error with which the App Store Server API is answered")

@@ -48,7 +48,7 @@ extension SimulatorDatabase {
 
     // MARK: - Shares
 
-    /// The purchases that an account made itself and still has, without subscriptions and consumables.
+    /// The non-consumables that an account bought itself and that are not revoked.
     func shareablePurchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {
         try sql.query(
             "SELECT * FROM purchase WHERE account = ?1 AND kind = ?2 AND share_owner IS NULL ORDER BY id",

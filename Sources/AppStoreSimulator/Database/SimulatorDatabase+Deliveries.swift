@@ -128,7 +128,8 @@ extension SimulatorDatabase {
         return (new.due ?? now, new.id) < (old.due ?? now, old.id) ? new : old
     }
 
-    /// Returns the notification after `first` in the same lane; `nil` if one of the two was already sent.
+    /// Returns the next notification about the same purchase. Returns `nil` if there is none, or if `first` or the next
+    /// notification was already sent.
     private func neighbourToSwap(with first: NotificationRecord) throws -> NotificationRecord? {
         guard first.attempts == 0, let account = first.account, let original = first.original else { return nil }
         let next = try sql.first(
@@ -141,7 +142,7 @@ extension SimulatorDatabase {
         return next?.attempts == 0 ? next : nil
     }
 
-    /// The instant of the next retry after `now`. Notifications that are due already wait for their lanes.
+    /// The instant of the next retry after `now`. Ignores retries that are due already: they wait for their lanes.
     func nextRetry(after now: Date) throws -> Date? {
         try sql.first(
             "SELECT due FROM notification WHERE due > ?1 AND attempts > 0 ORDER BY due LIMIT 1",

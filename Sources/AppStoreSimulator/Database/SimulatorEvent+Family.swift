@@ -4,8 +4,8 @@ import StoreModel
 /// Family Sharing: a member's share of a purchase is a row of its own that refers to the owner's purchase.
 ///
 /// A shareable product is shared with the family when it is bought, and a new member gets the shared purchases of the
-/// others. A member's own subscription continues beside a share of the same group. A product that is bought once is
-/// shared only with members who do not have it.
+/// others. A member's own subscription continues beside a share of the same group. A non-consumable is shared only with
+/// members who do not have it.
 extension SimulatorEvent {
     /// Updates the shares of the families that the event concerns.
     ///

@@ -14,12 +14,12 @@ struct SimulatorEvent {
     let conditions: RenewalConditions
     private(set) var rules: StoreRules
     private let numbersBefore: SaleNumbers
-    /// Writes the notifications for the app's server; `nil` while none are sent.
+    /// Writes the notifications for the app's server; `nil` while no URL for them is set.
     private let notifications: EventNotifications?
     /// The updates for devices.
     private var updates: [UpdateRecord] = []
 
-    /// Starts an event at `now`. `writer` writes the notifications for the app's server; `nil` while none are sent.
+    /// Starts an event at `now`. `writer` writes the notifications for the app's server; `nil` while no URL is set.
     init(
         _ db: SimulatorDatabase, _ accounts: [SimulatorDatabase.Account], at now: Date, catalogue: Catalogue,
         _ writer: NotificationWriter?
@@ -112,8 +112,8 @@ struct SimulatorEvent {
 
     mutating func nextNumber() -> Int64 { rules.numbers.next() }
 
-    /// Writes a notification about `sale` that does not follow from a change in the database. Does nothing while no
-    /// notifications are sent.
+    /// Writes a notification about `sale` that does not follow from a change in the database. Does nothing while no URL
+    /// for notifications is set.
     func notify(
         _ type: StoreNotification.Kind, _ subtype: StoreNotification.Subtype? = nil, of sale: Sale,
         reason: AppStoreServerAPI.ConsumptionRequestReason? = nil

@@ -4,8 +4,8 @@ import Primitives
 /// Chooses the timestamps of events and reports, so that each event of an account is later than everything reported to
 /// it before. One instant then identifies everything that a device has received.
 ///
-/// While the clock is stopped, an event is a microsecond later than the last report. On a running clock it has the time
-/// of the clock.
+/// While the clock is stopped, an event is at least a microsecond later than the last report. On a running clock it
+/// usually has the time of the clock.
 final class Timestamps: Sendable {
     /// The identity of an event that is being written. A write can be repeated until it is committed.
     struct Ticket: Sendable, Hashable { fileprivate let number: Int }

@@ -31,8 +31,8 @@ struct StoreOpenAPIDocument: Sendable, Encodable, WireModel {
             ).json
     }
 
-    /// The codes of an endpoint's errors, by status. A tester can inject a `StoreFailure` at
-    /// every endpoint for devices.
+    /// The codes of an endpoint's errors, by status. A tester can inject a `StoreFailure` at almost every endpoint for
+    /// devices.
     static func refusals(of endpoint: Endpoint<StoreHandler>) -> [Int: [String]] {
         let names = endpoint.pathParameters
         var codes: [Int: [String]] = [

@@ -24,8 +24,8 @@ struct EventNotifications {
         }
     }
 
-    /// Writes the notifications of the event's changes. `updates` are its updates for devices. An
-    /// update about a product that the customer already owned has no notification.
+    /// Writes the notifications of the event's changes. `updates` are the event's updates for devices. An update about
+    /// a product that the customer already owned has no notification.
     func close(
         _ accounts: [SimulatorDatabase.Account], under conditions: RenewalConditions, at now: Date,
         _ updates: [UpdateRecord]
@@ -54,8 +54,9 @@ struct EventNotifications {
 }
 
 extension TransactionRecord {
-    /// Returns the type of the notification about a change at exactly `now`; `nil` if nothing changed then. The
-    /// purchase is not a subscription. A share is new at `now`, although it has the purchase date of the owner.
+    /// Returns the type of the notification about a change at exactly `now`; `nil` if nothing changed then. Call this
+    /// only for a purchase that is not a subscription. A share is new at `now`, although it has the purchase date of the
+    /// owner.
     fileprivate func notificationType(at now: Date) -> StoreNotification.Kind? {
         let instant = now.microseconds
         if let revocation {

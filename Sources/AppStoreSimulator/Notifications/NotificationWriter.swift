@@ -4,7 +4,7 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Writes notifications for the app's server into the database, in the commit of the event that they are about.
+/// Writes notifications for the app's server into the database. Those about an event are in the commit of that event.
 struct NotificationWriter {
     let db: SimulatorDatabase
     let signer: StoreSigner

@@ -10,11 +10,11 @@ struct SendingRules: Sendable, Hashable {
     var schedule = RetrySchedule.production
     /// Whether each delivered notification is sent a second time.
     var duplicates = false
-    /// Whether the second of two waiting notifications is sent first.
+    /// Whether the second of two waiting notifications about one purchase is sent first.
     var swapsNeighbours = false
 
-    /// Returns the instant of the retry if the attempt that begins `now` fails; `nil` if the notification has arrived
-    /// before.
+    /// Returns the instant of the next attempt if attempt `number`, which begins `now`, fails. Returns `nil` after the
+    /// last attempt, and for a notification that has arrived before.
     func due(ifFailing number: Int, begun now: Date, hasArrived: Bool) -> Date? {
         hasArrived ? nil : schedule.next(after: number, madeAt: now)
     }

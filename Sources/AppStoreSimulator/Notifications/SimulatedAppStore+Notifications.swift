@@ -123,7 +123,7 @@ package struct SentNotification: Sendable, Hashable {
     /// The number of the notification in the order of all notifications.
     package var number: Int64
     package var uuid: String
-    /// The instant of its event in microseconds, which is the cursor for later notifications.
+    /// The instant of its event, in whole microseconds. It is a part of the cursor for later notifications.
     package var at: Date
     package var type: AppStoreServerAPI.NotificationType
     package var subtype: AppStoreServerAPI.Subtype?

@@ -1,7 +1,8 @@
 import Foundation
 import Primitives
 
-/// Compares expected and actual values. Only members that the scenario has are compared; lists are compared as a whole.
+/// Compares expected and actual values. Only members that the scenario has are compared. A list is compared as a whole,
+/// unless the scenario has a rule for it, such as `includes`.
 struct ScenarioMatch {
     /// The ids of transactions and devices, by the names of steps.
     private(set) var names: [String: String]

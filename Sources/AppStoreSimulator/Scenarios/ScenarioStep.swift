@@ -166,7 +166,7 @@ enum ScenarioWords {
 
     // MARK: - Titles
 
-    /// Returns the scalars of a body, at most two hundred characters.
+    /// Returns one line with the scalars of a body, cut after two hundred characters.
     private static func line(_ value: JSONValue) -> String {
         let text: String =
             switch value {

@@ -19,7 +19,7 @@ struct HistorySearch: Sendable {
 }
 
 extension SubscriptionState {
-    /// Returns the subscription's transactions that the search needs, in any order. The time does not grow with the
+    /// Returns the subscription's transactions that the search needs, in any order. The time hardly grows with the
     /// number of transactions.
     ///
     /// Most transactions were last modified at their purchase, so the runs have the order of the history and positions

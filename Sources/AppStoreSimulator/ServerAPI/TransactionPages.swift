@@ -4,8 +4,8 @@ import StoreModel
 
 /// The pages of a customer's transactions: 20 at a time, ordered by a date such as the last modification.
 ///
-/// The revision of a page contains the instant and the number of its last transaction. New transactions come after it,
-/// so pages do not shift, and an old revision returns the new transactions.
+/// The revision of a page contains the instant and the number of its last transaction. In ascending order, new
+/// transactions come after it, so pages do not shift, and an old revision returns the new transactions.
 struct TransactionPages: Sendable {
     static let size = 20
 

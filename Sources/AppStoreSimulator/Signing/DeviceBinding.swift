@@ -3,7 +3,7 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// The values that bind a signed document to a device, as StoreKit does.
+/// The values that bind signed data to a device, as StoreKit does.
 struct DeviceBinding: Sendable, Hashable {
     /// The device verification id, which is also the vendor identifier in this store.
     let device: UUID
@@ -30,6 +30,6 @@ struct DeviceBinding: Sendable, Hashable {
         )
     }
 
-    /// The 16 bytes that the hash of the device's receipt contains.
+    /// The opaque value in the device's receipt: 16 bytes that are hashed together with the device's id.
     var opaqueValue: [UInt8] { withUnsafeBytes(of: nonce(for: "receipt").uuid) { Array($0) } }
 }

@@ -87,7 +87,7 @@ struct OfferVerifier: Sendable {
         return try verify(instants[instants.count - 1])
     }
 
-    /// Checks the customer and uses up the nonce. The request names a transaction or the app transaction of the
+    /// Checks the customer and uses up the nonce. The request can name a transaction or the app transaction of the
     /// customer.
     private func use(_ signed: SignedAppStoreRequest, in event: SimulatorEvent) throws {
         if let id = signed.request.transactionID, id.rawValue != event.account.appTransactionID {

@@ -11,7 +11,7 @@ struct StoreSigner: Sendable {
     private let catalogue: Catalogue
     private let signed = Locked<[Document: String]>([:])
 
-    /// A document whose signed form is reused while its contents do not change.
+    /// The content of a JWS. The JWS is reused while the content does not change.
     private enum Document: Hashable {
         case transaction(TransactionRecord, appTransactionID: String, DeviceBinding?)
         /// Renewal info that changes back to an earlier state is signed again, because readers use the latest one.
@@ -212,7 +212,7 @@ struct RenewalInfo: Sendable, Hashable {
     var hasConsented: Bool?
     /// The offer of the next period.
     var offer: AppliedOffer?
-    /// The price of the next period; `nil` if there is none.
+    /// The price of the next period; `nil` if the subscription does not renew.
     var price: Price?
     var currency: String
     var startedAt: Date

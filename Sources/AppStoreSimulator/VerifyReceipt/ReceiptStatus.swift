@@ -1,7 +1,7 @@
 import SignedData
 
-/// The status in a response of `/verifyReceipt`: one of Apple's statuses that this store returns (Apple: status). Every
-/// status except `valid` is thrown. The set is closed.
+/// The status in a response of `/verifyReceipt`: one of Apple's statuses that this store returns (Apple: status). A
+/// status other than `valid` can be thrown. The set is closed.
 enum ReceiptStatus: Int, Error, CaseIterable {
     case valid = 0
     /// The request was not a POST.
@@ -21,7 +21,7 @@ enum ReceiptStatus: Int, Error, CaseIterable {
     case sandboxReceipt = 21007
     /// A production receipt at the sandbox address.
     case productionReceipt = 21008
-    /// The simulator database cannot be read.
+    /// The simulator database cannot be read, or the account has too many transactions for a receipt.
     case internalError = 21009
     /// The account of the receipt is not in the simulator database.
     case unknownAccount = 21010

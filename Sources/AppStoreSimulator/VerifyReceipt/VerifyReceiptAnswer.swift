@@ -8,8 +8,8 @@ import StoreModel
 struct VerifyReceiptAnswer {
     let json: JSONValue
 
-    /// Creates a response with only a status. It has no environment if the receipt was not read. Apple has used both
-    /// spellings of the last member.
+    /// Creates a response with only a status. It has no environment if the body was not read. It has both spellings
+    /// that Apple has used: `is-retryable` and `is_retryable`.
     init(_ status: ReceiptStatus, in environment: AppStoreEnvironment? = nil) {
         var members: JSONMembers = ["status": .number(status.rawValue)]
         members["environment"] = environment.map { .string($0.rawValue) }
@@ -19,7 +19,7 @@ struct VerifyReceiptAnswer {
     }
 
     /// Creates the response to a request that failed with `error`, for example for an account with too many
-    /// transactions. It cannot be retried. Apple's responses have messages in `exception` as well.
+    /// transactions. A retry cannot succeed. Like Apple's responses, it has the message in `exception`.
     init(_ error: SimulatorError, in environment: AppStoreEnvironment) {
         var members: JSONMembers = ["status": .number(ReceiptStatus.internalError.rawValue)]
         members["environment"] = .string(environment.rawValue)
@@ -34,7 +34,7 @@ struct VerifyReceiptAnswer {
     ///
     /// - Parameters:
     ///   - latestReceipt: A new receipt, in DER.
-    ///   - excludesOld: Whether only the latest transaction of each subscription is included.
+    ///   - excludesOld: Whether all but the latest transaction of each subscription are left out.
     init(
         _ status: ReceiptStatus, in environment: AppStoreEnvironment, _ receipt: AppReceipt,
         _ content: ReceiptContent, latestReceipt: [UInt8], excludesOld: Bool, _ catalogue: Catalogue

@@ -6,7 +6,7 @@ struct VerifyReceiptRequest: Sendable {
     /// The receipt: PKCS #7 bytes.
     let receipt: [UInt8]
     let password: String?
-    /// Whether the response includes only the latest transaction of each subscription.
+    /// Whether the response leaves out all but the latest transaction of each subscription.
     let excludesOldTransactions: Bool
 
     /// The maximum length of the body in bytes: twice the length of the longest receipt in base64.

@@ -13,8 +13,8 @@ import StoreModel
 ///         let verified = try verifier.transaction(transaction)
 ///     }
 ///
-/// Each method is one call of the API. Signed data in the responses is not verified yet (`SignedDataVerifier`). Any
-/// transaction of a customer identifies the customer.
+/// Each method is one call of the API. The client does not verify the signed data in responses: use
+/// `SignedDataVerifier`. Any transaction of a customer identifies the customer.
 ///
 /// All methods throw ``AppStoreServerAPIError``, or `CancellationError` if the task was cancelled. Failures that may
 /// pass are retried with ``Configuration/backoff``. Requests for test notifications, and extensions without
@@ -96,7 +96,7 @@ public struct AppStoreServerAPIClient: Sendable {
     /// - Parameters:
     ///   - transaction: Any transaction of the customer.
     ///   - request: The filter and order of the transactions. It must be the same for all pages.
-    ///   - revision: The revision of the previous page.
+    ///   - revision: The revision of the previous page; `nil` for the first page.
     /// - Returns: The page.
     /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func transactionHistory(
@@ -112,7 +112,7 @@ public struct AppStoreServerAPIClient: Sendable {
     /// - Parameters:
     ///   - transaction: Any transaction of the customer.
     ///   - request: The filter and order of the transactions. It must be the same for all pages.
-    ///   - revision: The revision of the previous page.
+    ///   - revision: The revision of the previous page; `nil` for the first page.
     /// - Returns: The page.
     /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func transactionHistoryV1(
@@ -162,7 +162,7 @@ public struct AppStoreServerAPIClient: Sendable {
     ///
     /// - Parameters:
     ///   - transaction: Any transaction of the customer.
-    ///   - revision: The revision of the previous page, or of one stored earlier.
+    ///   - revision: The revision of the previous page, or of one stored earlier; `nil` for the first page.
     /// - Returns: The page.
     /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func refundHistory(
@@ -312,7 +312,7 @@ public struct AppStoreServerAPIClient: Sendable {
     ///
     /// - Parameters:
     ///   - request: The period and filter of the notifications. It must be the same for all pages.
-    ///   - paginationToken: The token of the previous page.
+    ///   - paginationToken: The token of the previous page; `nil` for the first page.
     /// - Returns: The page.
     /// - Throws: ``AppStoreServerAPIError``, or `CancellationError`.
     public func notificationHistory(

@@ -109,7 +109,7 @@ extension AppStoreServerAPIError {
         guard !text.isEmpty, text.utf8.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else {
             return HTTPDate.seconds(text).map { Date(timeIntervalSince1970: TimeInterval($0)) }
         }
-        // 10¹¹ milliseconds after 1970 is in 1973; 10¹¹ seconds from now is in three thousand years.
+        // A number of 10¹¹ or more is in milliseconds: as milliseconds it is a date after 1973, as seconds 3000 years.
         guard let number = Double(text), number < 1e15 else { return nil }
         return number < 1e11 ? now.addingTimeInterval(number) : Date(timeIntervalSince1970: number / 1000)
     }
@@ -130,6 +130,6 @@ extension AppStoreServerAPIError.Kind {
     public static var unreachable: Self { Self(rawValue: "unreachable") }
     /// The App Store refused the call; `status` and `code` have the reason.
     public static var refused: Self { Self(rawValue: "refused") }
-    /// The successful response cannot be decoded; `underlying` is the decoding error.
+    /// The successful response is too long, cannot be decoded, or has no token for its next page.
     public static var malformedAnswer: Self { Self(rawValue: "malformedAnswer") }
 }

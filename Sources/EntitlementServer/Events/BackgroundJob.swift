@@ -21,7 +21,7 @@ struct BackgroundJob: Sendable {
     ///
     /// - Parameters:
     ///   - changes: The signal of commits.
-    ///   - registry: The servers that share a database; `nil` if there is only one.
+    ///   - registry: The servers that share a database; `nil` if the database is not shared.
     ///   - report: Receives the errors of steps.
     /// - Throws: `SQLError` with `newerSchema`. Other errors are reported.
     func run(

@@ -15,7 +15,7 @@ final class FeedSequencer: Sendable {
 
     private let database: any SQLDatabase
     private let changes: ChangeSignal
-    /// The last number that was read.
+    /// The number of the last event, as the previous step read it; `nil` before the first step.
     private let last = Locked<Int64?>(nil)
 
     init(database: any SQLDatabase, changes: ChangeSignal) {

@@ -4,9 +4,9 @@ import SQLStorage
 
 /// The servers that share a database: their number, and the one that runs the shared background jobs.
 ///
-/// Both come from rows whose times are those of the database's clock. Both can be wrong for a moment, for example after
-/// a server hung. The ledger does not depend on them: two servers can run a job at the same time, because their
-/// transactions lock the rows that they change. The number of servers only divides the rate limits.
+/// The number and the leader come from rows whose times are those of the database's clock. They can be wrong for a
+/// moment, for example after a server hung. The ledger does not depend on them: two servers can run a job at the same
+/// time, because their transactions lock the rows that they change. The number of servers only divides the rate limits.
 final class ServerRegistry: Sendable {
     private struct State {
         var count = 1

@@ -24,8 +24,8 @@ struct CustomerRoutes: Sendable {
         ]
     }
 
-    /// Returns a customer's answer. This is the hot path: a valid answer comes from memory or one row, on the
-    /// listener's thread.
+    /// Returns a customer's answer. This is the hot path: a valid answer comes from memory or one row, and if the
+    /// database is not shared, on the listener's thread.
     @Sendable private func customer(_ context: RequestContext) throws -> HTTPReply {
         let customer = try context.customer()
         if context.request.url.utf8.contains(UInt8(ascii: "?")), context.request.query == nil {

@@ -14,7 +14,7 @@ final class IdempotentRequests: Sendable {
     }
 
     private static let header = "Idempotency-Key"
-    /// Statuses that depend on the sender or the load, not on the content of the request. They are not stored.
+    /// The statuses of refusals that are not stored, because a repetition of the same request can be accepted later.
     private static let unkept: Set<Int> = [401, 403, 408, 409, 413, 429]
     /// The longest time that a repetition waits for the first request, in seconds.
     private static let timeout = 5.0
@@ -31,8 +31,8 @@ final class IdempotentRequests: Sendable {
         self.monotonicClock = monotonicClock
     }
 
-    /// Calls `work`, which stores its answer in the transaction of its changes. A refusal changes nothing and is stored
-    /// here.
+    /// Calls `work`, which stores its answer in the transaction of its changes. A refusal with a status from 400 to 499
+    /// changes nothing and is stored here, unless its status is one of `unkept`.
     ///
     /// A repetition waits up to 5 seconds for the answer to the first request, and is refused with 409 after that.
     ///

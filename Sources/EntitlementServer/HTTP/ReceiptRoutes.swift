@@ -7,7 +7,7 @@ import StoreModel
 /// The endpoint POST `/v1/receipts/validate`: verifies an app receipt and returns its content and the current state of
 /// its purchases.
 ///
-/// It makes no claim: the purchases keep their owners.
+/// It makes no claim: the purchases keep their customers.
 struct ReceiptRoutes: Sendable {
     let ledger: Ledger
     let idempotent: IdempotentRequests
@@ -83,7 +83,7 @@ extension ReceiptRoutes {
     }
 }
 
-/// The body of a validation request, checked for its form only.
+/// The body of a validation request. Only its form and its app were checked.
 private struct PresentedReceiptData: Sendable {
     let receipt: [UInt8]
     let device: DeviceIdentifier?

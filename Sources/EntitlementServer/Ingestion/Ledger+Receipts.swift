@@ -4,7 +4,8 @@ import StoreModel
 extension Ledger {
     /// Two answers about the purchases of a receipt, computed on demand.
     struct ReceiptAnswers {
-        /// The answer of the only customer with these purchases.
+        /// The answer of the only customer with these purchases, or the answer of `purchases` if there is no such
+        /// customer.
         let holder: () throws -> Customer
         /// The answer from the purchases alone, for a customer named `unclaimed`.
         let purchases: () throws -> Customer

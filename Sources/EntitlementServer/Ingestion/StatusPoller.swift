@@ -46,8 +46,8 @@ actor StatusPoller {
 
     // MARK: - Polling
 
-    /// Polls the status of a subscription and appends it to the ledger, unless it was polled within the pause. Concurrent
-    /// calls wait for the same poll.
+    /// Polls the status of a subscription and appends it to the ledger, unless it was polled within the pause or its
+    /// ledger has no client. Concurrent calls wait for the same poll.
     ///
     /// Throws the errors of the client, of the verification and of the ledger.
     func poll(_ subscription: Subscription) async throws {
@@ -76,7 +76,7 @@ actor StatusPoller {
     nonisolated func canPoll(_ ledgerID: LedgerID) -> Bool { clients[ledgerID] != nil }
 
     /// Polls a subscription for an operator, and writes an entry of the audit log with the facts. Returns `false` if it
-    /// was polled within the pause.
+    /// is being polled or was polled within the pause.
     func poll(_ subscription: Subscription, noting note: AuditNote, about customer: CustomerID) async throws -> Bool {
         guard running[subscription] == nil else { return false }
         let now = realClock.now()
@@ -102,8 +102,8 @@ actor StatusPoller {
 
     // MARK: - Background job
 
-    /// Reads new events, or polls one subscription. Returns whether there is more to do. Throws if the App Store did
-    /// not answer; the subscription is polled again later.
+    /// Reads new events, and polls at most one subscription. Returns whether there is more to do. Throws if the poll
+    /// fails, which is repeated later, up to 12 attempts in all.
     func step() async throws -> Bool {
         let hasEvents = try await scanEvents()
         let now = realClock.now()
@@ -150,8 +150,8 @@ actor StatusPoller {
 
 /// The rows of polled subscriptions.
 extension Ledger {
-    /// Stores that a subscription is polled now. Returns `false` if any server polled it within the pause. Deletes rows
-    /// that were polled before the pause and are not due.
+    /// Stores that a subscription is polled now. Returns `false` if any server polled it within the pause. Deletes the
+    /// rows of other subscriptions that were polled before the pause and have no next poll.
     fileprivate func beginPoll(of subscription: StatusPoller.Subscription, at now: Date) async throws -> Bool {
         let before = SQLValue.integer(now.addingTimeInterval(-StatusPoller.pause).milliseconds)
         return try await database.write { connection in

@@ -124,7 +124,7 @@ struct PresentedReceipt: Sendable {
 }
 
 extension StoreReader {
-    /// - Parameter device: The device of the receipt; `nil` skips this check.
+    /// - Parameter device: The device that the receipt must belong to; `nil` accepts a receipt of any device.
     func receipt(
         _ bytes: [UInt8], for device: DeviceIdentifier? = nil
     ) throws(SignedDataError) -> PresentedReceipt {

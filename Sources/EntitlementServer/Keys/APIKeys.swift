@@ -21,7 +21,7 @@ package struct APIKeys: Sendable {
         package let label: String?
         package let createdAt: Date
         package let revokedAt: Date?
-        /// The last use by a server, to the minute; `nil` for a key that was not used since uses are stored.
+        /// The last use by a server, to the minute; `nil` if the ledger has stored no use of the key.
         package var usedAt: Date?
     }
 
@@ -42,8 +42,8 @@ package struct APIKeys: Sendable {
     /// Creates a key for an app of the ledger, with a label of at most 100 bytes.
     ///
     /// - Parameter save: Receives the key before it becomes valid.
-    /// - Throws: The error that `save` throws, in which case no key is created, and `EntitlementServerError` with
-    ///   `unknownApp` if no server served the app from this ledger.
+    /// - Throws: The error of `save`, in which case no key is created, and `EntitlementServerError` with `unknownApp`
+    ///   if no server served the app from this ledger, or `invalidConfiguration` for the label.
     @discardableResult
     package func create(
         _ kind: KeyKind, for bundleID: BundleID, label: String? = nil,
@@ -88,8 +88,8 @@ package struct APIKeys: Sendable {
         }.sorted { ($0.createdAt, $0.id) < ($1.createdAt, $1.id) }
     }
 
-    /// Revokes a key. A second later it is refused, and its streams have ended. A key that was revoked before keeps its
-    /// date.
+    /// Revokes a key. Within a second, servers refuse the key and end its streams. A key that was revoked before keeps
+    /// its date of revocation.
     ///
     /// - Throws: `EntitlementServerError` with `unknownKey` if no key, or more than one, has this id.
     @discardableResult

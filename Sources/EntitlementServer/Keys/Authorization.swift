@@ -2,7 +2,7 @@ import StoreModel
 
 /// The authorization of a request. A response that outlasts its request, such as a stream of events, checks it again.
 struct Authorization: Sendable {
-    /// The interval of these checks in seconds: half of the second within which a revoked stream must end.
+    /// The interval of these checks in seconds. A stream must end within a second after the revocation of its key.
     static let recheck = 0.5
 
     let caller: Caller

@@ -5,7 +5,8 @@ import StoreModel
 
 /// The rights of an API key.
 package enum KeyKind: String, Sendable, CaseIterable {
-    /// Ships in apps: may present purchases and read a customer. Other requests also need the customer's token.
+    /// Ships in apps: may present purchases and read a customer. Some endpoints also need the customer's token, and the
+    /// others need a secret key.
     case `public`
     /// Stays on servers: may do everything.
     case secret
@@ -38,11 +39,11 @@ final class KeyRing: Sendable {
     static let cacheLifetime = Duration.seconds(1)
 
     private let database: any SQLDatabase
-    /// The replica that is read if the database is unreachable.
+    /// The replica that is read if the database fails.
     private let standby: (any SQLDatabase)?
     private let clock: MonotonicClock
     private let realClock: any WallClock
-    /// The last use of each key, by its digest, since the uses were stored.
+    /// The last use of each key, by its digest, since `storeUses` was called last.
     private let uses = Locked<[[UInt8]: Date]>([:])
     /// The verified keys by their hash. The hash has another seed in each process, so the time of a lookup reveals
     /// nothing about a key to a sender.
@@ -103,7 +104,7 @@ final class KeyRing: Sendable {
         uses.withLock { $0[digest] = now }
     }
 
-    /// Stores the last uses since the previous call. Call it once a minute: requests do not wait for it.
+    /// Stores the last uses since the previous call. Call it once a minute, so that requests need not store them.
     func storeUses() async throws {
         let taken = uses.withLock { uses in
             defer { uses = [:] }

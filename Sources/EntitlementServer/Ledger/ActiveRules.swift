@@ -53,7 +53,7 @@ final class ActiveRules: Sendable {
     /// Activates the rules of an app if they are new to the database, and returns the active rules.
     ///
     /// Rules that were replaced before are activated only if `activatesFormerRules` is set, so that a server with an
-    /// older configuration reverts nothing.
+    /// older configuration reverts nothing. Otherwise `isSuperseded` is `true`.
     static func register(
         _ app: EntitlementService.Configuration.App, activatesFormerRules: Bool, _ connection: any SQLConnection
     ) throws -> (entry: Entry, isSuperseded: Bool) {

@@ -49,7 +49,7 @@ extension IdempotentRequest {
         try connection.first(query.sql, query.values).map(answer(of:))
     }
 
-    /// Returns the stored answer, and checks the limit of stored answers in the same query. Throws
+    /// Returns the stored answer. For the public key, checks the customer's limit in the same query, and throws
     /// `Refusal.tooManyAnswers` if there is no answer and the limit is reached.
     func keptCheckingLimit(_ connection: any SQLConnection) throws -> KeptAnswer? {
         guard sender == .public, let customer else { return try kept(connection) }
@@ -105,7 +105,7 @@ extension IdempotentRequest {
         return answer
     }
 
-    /// Inserts the key without an answer, and deletes keys older than a day. `complete` adds the answer in the same
+    /// Inserts the key without an answer; on SQLite also deletes expired keys. `complete` adds the answer in the same
     /// transaction. Returns `false` if the key exists. If a request with this key is in progress, waits for its end.
     func begin(_ connection: any SQLConnection) throws -> Bool {
         // Reading old rows would conflict with concurrent writers; `Ledger.deleteExpiredKeys` deletes them there.
@@ -255,8 +255,8 @@ extension IdempotentRequest {
 }
 
 extension Ledger {
-    /// Deletes keys older than a day, for databases in which `begin` does not delete them. Returns whether there may be
-    /// more.
+    /// Deletes up to 100 keys older than a day, for databases in which `begin` does not delete them. Returns whether
+    /// there may be more.
     ///
     /// - Parameter now: The real time.
     func deleteExpiredKeys(at now: Date) async throws -> Bool {

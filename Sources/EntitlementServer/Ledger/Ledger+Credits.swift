@@ -124,7 +124,7 @@ extension LedgerTransaction {
         return own
     }
 
-    /// Returns the debt of a customer who spent units of a refunded purchase that now belongs to another customer.
+    /// Returns the debt of a customer for units of a purchase that another customer has now; 0 if not refunded.
     private func debt(
         for original: TransactionID, spentBy customer: CustomerID, _ own: Int, _ type: String,
         in credit: CreditTable.Credit

@@ -6,7 +6,7 @@ import StoreModel
 extension Ledger {
     /// The reason why customers cannot be merged or a purchase cannot move.
     enum CustomerRefusal: Error {
-        /// The alias belongs to another customer.
+        /// The alias belongs to another customer, or is the pseudonym of an erased customer.
         case aliasTaken
         /// The customer has no such purchase.
         case unknownPurchase
@@ -56,11 +56,10 @@ extension Ledger {
         }
     }
 
-    /// Erases a customer: deletes the encryption keys of its purchases' sources, and replaces all its names by
-    /// `pseudonym`. Returns `nil` for an unknown customer, whose stored answers for repetitions are deleted too.
+    /// Erases a customer: deletes the encryption keys of purchases that no other customer has, and replaces all names
+    /// by `pseudonym`. Returns `nil` for an erased or unknown customer; deletes the stored answers of the latter.
     ///
-    /// Removes the names from the database files too. If a reader of an older snapshot prevents this, a later `purge`
-    /// removes them.
+    /// Removes the names from the database files too, or a later `purge` does if a reader has an older snapshot.
     func erase(
         _ key: CustomerKey, leaving pseudonym: CustomerID, noting note: AuditNote? = nil
     ) async throws -> ErasedCustomer? {

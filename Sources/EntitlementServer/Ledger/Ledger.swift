@@ -24,7 +24,7 @@ struct Ledger: Sendable {
     /// A replica that can answer reads instead of the database.
     let standby: Standby?
 
-    /// Whether other servers write to the same database.
+    /// Whether other servers can write to the same database.
     var isShared: Bool { database.dialect != .sqlite }
 
     init(
@@ -245,7 +245,7 @@ struct Ledger: Sendable {
     }
 
     /// Precomputes the purchases of a customer, and encrypts the sources, on the caller's thread: a new customer's
-    /// transaction then takes less time. Does nothing for a customer in the cache, which is not new.
+    /// transaction then takes less time. Does nothing for a cached customer, or for facts of another environment.
     private func precompute(
         _ facts: [PresentedFact], by customer: CustomerID?, in ledgerID: LedgerID
     ) throws -> (FirstPurchases?, [PresentedFact]) {

@@ -91,7 +91,7 @@ package struct LedgerCopy: Sendable {
     /// Checks both databases, and creates the tables of the target.
     ///
     /// Throws `EntitlementServerError` with `invalidConfiguration` if the source is not a ledger of this program's
-    /// schema or was moved already, or if the target contains a ledger other than an unfinished copy.
+    /// schema or its move was finished, or if the target contains more than an unfinished copy by this version.
     package func begin() async throws {
         var applied = try source.read(AppliedMigration.ofLedger)
         if let moved = applied.last?.name, moved.hasPrefix(AppliedMigration.movedTo) {
@@ -148,9 +148,9 @@ package struct LedgerCopy: Sendable {
     }
 
     /// Finishes the move: from now on the source is refused and the target is used. Call it after a `run` without
-    /// concurrent writes to the source, and after both were verified.
+    /// concurrent writes to the source, and after source and target were verified.
     ///
-    /// Throws `internalInconsistency` if the two differ.
+    /// Throws `internalInconsistency` if source and target differ.
     package func finish() async throws {
         for table in try tables() {
             var last: [SQLValue]?

@@ -43,7 +43,7 @@ package struct LedgerReplay: Sendable {
         package var customers = 0
         /// The number of facts whose source was erased; their summary remains.
         package var factsWithoutSource = 0
-        /// The number of answers that the server recomputes before it sends them, because its rules changed.
+        /// The number of answers that the server recomputes before it sends them, mostly because its rules changed.
         package var staleAnswers = 0
         /// The first hundred debts. Early versions allowed customers to redeem more than their purchases gave. A debt is
         /// not a difference: it is deducted from the next purchases.

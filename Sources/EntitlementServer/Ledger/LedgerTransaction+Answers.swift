@@ -5,8 +5,8 @@ import SignedData
 import StoreModel
 
 extension LedgerTransaction {
-    /// Returns the stored answer of a customer, even if it has expired; `nil` for an unknown customer. An answer with
-    /// damaged bytes counts as expired, so that it is recomputed.
+    /// Returns the stored answer of a customer, even if it has expired; `nil` for an unknown customer. An answer of
+    /// former rules or with damaged bytes counts as expired, so that it is recomputed.
     func stored(_ customer: CustomerID) throws -> StoredAnswer? {
         try written(customer).map { $0.isIntact ? $0.answer : StoredAnswer.none }
     }

@@ -4,8 +4,8 @@ import StoreModel
 
 /// The identity of customers: their ids, aliases and tokens.
 extension LedgerTransaction {
-    /// Registers a customer and the token of its purchases. The customer gets all purchases with this token, even if
-    /// others claimed them. Returns the customer, or for an alias the customer that it belongs to.
+    /// Registers a customer and the token of its purchases. The customer gets all purchases that wait for this token,
+    /// even if others claimed them. Returns the customer, or for an alias the customer that it belongs to.
     ///
     /// Throws `CustomerRefusal.erased` for the pseudonym of an erased customer, whose data could not be erased again.
     ///

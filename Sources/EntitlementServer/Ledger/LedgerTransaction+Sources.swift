@@ -6,7 +6,7 @@ import SignedData
 import StoreModel
 
 /// Signed sources contain personal data, so they are encrypted (AES-256-GCM) with a key per purchase. The erasure of a
-/// customer deletes the keys of its purchases, which makes every copy of the encrypted rows unreadable.
+/// customer deletes the keys of purchases that no other customer has. No copy of their rows can then be read.
 extension LedgerTransaction {
     struct Sealed {
         let key: Int64

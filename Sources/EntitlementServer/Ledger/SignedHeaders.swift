@@ -47,7 +47,7 @@ extension LedgerTransaction {
 
     private func number(of header: [UInt8]) throws -> Int64 {
         if let number = try SignedHeaders.number(of: header, in: connection) { return number }
-        // If another transaction stored it first, or its row was damaged, these bytes replace it.
+        // Replaces the bytes in a row that another transaction inserted first, or that was damaged.
         let row = try connection.first(
             """
             INSERT INTO signed_header (digest, bytes) VALUES (?1, ?2)

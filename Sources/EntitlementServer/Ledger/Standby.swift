@@ -3,7 +3,7 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// A replica of the database that can be read if the database is unreachable.
+/// A replica of the database. It is read if the database fails, or first if a request names the revision that it needs.
 ///
 /// Its lag is the age of the newest heartbeat of a server. Heartbeats have the time of the primary's clock.
 final class Standby: Sendable {
@@ -62,7 +62,7 @@ extension Ledger {
     /// Returns a customer's answer in a shared database. Usually it queries one row, without blocking a thread.
     ///
     /// - Parameter revision: If given, the standby is read first, and its answer is used if it has at least this
-    ///   revision. With `nil` the standby is read only if the database is unreachable.
+    ///   revision. With `nil` the standby is read only if the database fails.
     func find(_ key: CustomerKey, atLeast revision: Int64?) async throws -> Found {
         if let revision, let found = try? await findInStandby(key, atLeast: revision) { return found }
         do {

@@ -1,6 +1,6 @@
 import Primitives
 
-/// A counter with one label, whose values are few and known in advance, such as codes, kinds and types.
+/// A counter with one label, which has few values, such as codes, kinds and types.
 final class Counter: Sendable {
     let name: String
     let help: String

@@ -16,9 +16,9 @@ public struct RequestRecord: Sendable {
     public var duration: Duration
     /// The app of the request's key; `nil` without a valid key.
     public var app: BundleID?
-    /// The code of the problem in the response.
+    /// The code of the problem in the response; `nil` if the response is no problem.
     public var code: String?
-    /// The trace id (32 digits) of the request's `traceparent`.
+    /// The trace id (32 digits) of the request's `traceparent`; `nil` without a valid one.
     public var traceID: String?
 
     /// The record as a JSON object for one line of a log.

@@ -137,7 +137,7 @@ struct DeliveryQueue: Sendable {
 
     // MARK: - Attempts
 
-    /// Claims due deliveries, one per customer, until it has `limit` or a few more.
+    /// Claims due deliveries, one per customer: `limit` if there are as many, and fewer than twice as many.
     func claim(upTo limit: Int, at now: Date) async throws -> [Claimed] {
         let due = """
             SELECT id, environment, customer, event, attempts FROM webhook_delivery

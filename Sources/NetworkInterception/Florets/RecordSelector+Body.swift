@@ -12,8 +12,8 @@ extension RecordSelector {
 
     /// Selects requests whose body is JSON that contains a value. Only buffered bodies are compared.
     ///
-    /// - Parameter value: The JSON to compare with. An object in the body may have more members; other values must be
-    ///   equal.
+    /// - Parameter value: The JSON to compare with. Objects in the body may have more members, at any depth. Arrays
+    ///   must have the same number of elements, and other values must be equal.
     public static func bodyJSON(_ value: JSONValue) -> RecordSelector {
         RecordSelector { record in
             guard let bytes = record.designatedRequest.body.buffered, let body = try? JSONValue(parsing: bytes) else {

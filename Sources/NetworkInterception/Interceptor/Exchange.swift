@@ -15,9 +15,9 @@ struct Exchange: Sendable {
 
     /// Sends `record` through the florets and `transport`, stores it, and returns the response that the app receives.
     ///
-    /// Florets run in the app's task and can observe its cancellation. After a cancellation nothing more is sent, and
-    /// the call throws `HTTPError.cancelled`. A response that the transport returns after the cancellation is still
-    /// delivered. The call throws the failure of the exchange.
+    /// Florets run in the app's task and can observe its cancellation. If the task is cancelled while a floret runs,
+    /// nothing more is sent and the call throws `HTTPError.cancelled`. If it is cancelled during the transport, a
+    /// response that the transport still returns is delivered. If the exchange fails, the call throws its failure.
     func run(_ record: consuming Record, over transport: any HTTPTransport) async throws -> HTTPResponse {
         let clock = interceptor.configuration.clock
         // If the task was cancelled before the exchange, the transport reports the cancellation.

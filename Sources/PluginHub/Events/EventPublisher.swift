@@ -53,8 +53,8 @@ public struct EventPublisher: AsyncSequence, Sendable {
     /// Calls a function with each output until the subscription is cancelled or released.
     ///
     /// - Parameters:
-    ///   - finished: A function that is called once if the publisher ends, because its subject is gone or its plugin
-    ///     left.
+    ///   - finished: A function that is called once if the publisher ends, for example because its subject finished or
+    ///     was released, or because its plugin left.
     ///   - receive: The function to call.
     /// - Returns: The subscription, which the caller must keep.
     public func sink(

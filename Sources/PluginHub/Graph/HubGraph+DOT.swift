@@ -2,8 +2,8 @@ extension HubGraph {
     /// Returns the graph in Graphviz's DOT language, which `dot -Tsvg` draws.
     ///
     /// Nodes have the names of the plugins. Commands are solid arrows, queries are bold arrows, view queries are bold
-    /// arrows with a ring, and events are dashed arrows. A message without a sender or receiver ends at a red point.
-    /// With more than 150 arrows, arrows are straight and Graphviz spends less time on the layout.
+    /// arrows with a ring, and events are dashed arrows. A message without a sender or receiver begins or ends at a red
+    /// point. With more than 150 arrows, arrows are straight and Graphviz spends less time on the layout.
     public func dot() -> String {
         var lines = [
             "digraph hub {", "    rankdir=LR;", "    charset=\"UTF-8\";",

@@ -23,7 +23,7 @@ public struct TraceEntry: Sendable {
     public let kind: MessageKind
     /// The message. For a delivered event, it has the correlation id of the output.
     public let message: Message
-    /// The plugin that sent or published the message, or `nil` if it is not running.
+    /// The plugin that sent or published the message, or that subscribed; `nil` if it has not run yet or was refused.
     public let sender: String?
     /// The plugins that were called, or that received the output.
     public let receivers: [String]
@@ -43,7 +43,7 @@ public struct TraceEntry: Sendable {
     /// - Parameters:
     ///   - kind: The kind of the message.
     ///   - message: The message.
-    ///   - sender: The plugin that sent or published the message.
+    ///   - sender: The plugin that sent or published the message, or that subscribed.
     ///   - receivers: The plugins that were called, or that received the output.
     ///   - verdict: The outcome.
     ///   - reason: The error of a refused or failed message.

@@ -103,8 +103,8 @@ final class PluginChannel: PluginContext {
         return try nested(routes, event) { try collect(publishers, event, payload) }
     }
 
-    /// Merges the publishers of all members that accept the subscription. If no member accepts it, throws the error of
-    /// the first. Only readers of the trace see the other errors.
+    /// Merges the publishers of all members that accept the subscription, and records the errors of the others in the
+    /// trace. If no member accepts it, throws the error of the first.
     private func collect(_ members: [Member], _ event: Message, _ payload: JSONObject?) throws -> EventPublisher {
         let answers = members.map { ask($0, event, payload) }
         let publishers = answers.compactMap { try? $0.get() }
@@ -240,7 +240,7 @@ final class PluginChannel: PluginContext {
                 isOverBudget: isQuery && duration > configuration.queryBudget))
     }
 
-    /// The name of the plugin, or `nil` if it has not run yet.
+    /// The name of the plugin, or `nil` if it has not run.
     private var name: String? {
         switch state.withLock({ $0 }) {
         case .waiting: nil

@@ -146,7 +146,7 @@ struct PolicyReview {
 
 extension Policy {
     /// Returns the problems that a hub reports when it starts plugins with these policies in this order. Does not
-    /// report a missing receiver or publisher that is in the set but was refused.
+    /// report a missing receiver, publisher or subscriber that is in the set but was refused.
     ///
     /// - Parameters:
     ///   - policies: The policies, in the order of registration.

@@ -12,7 +12,8 @@ enum Deadline {
     ///   - deadline: The timeout, or `nil` for none.
     ///   - sleep: A function that waits for a duration.
     ///   - name: The name of the plugin, for the error.
-    ///   - waiting: Returns how often the plugin waits for the app. The deadline starts again after each wait.
+    ///   - waiting: Returns the numbers of the plugin's waits for the app. If the plugin waited for the app during the
+    ///     deadline, the deadline starts again.
     ///   - operation: The work.
     static func answer<Value: Sendable>(
         within deadline: Duration?, sleep: @escaping @Sendable (Duration) async throws -> Void, of name: String,

@@ -33,7 +33,7 @@ public struct PurchaseDiagnostic: Sendable {
         self.error = error
     }
 
-    /// The age of the answer at the time of its use, in seconds.
+    /// The age of the answer at the time of the request, in seconds: 0 for a new answer, `nil` without an answer.
     public var age: TimeInterval? { origin.map { max(0, askedAt.timeIntervalSince($0.asOf)) } }
 
     init(_ operation: PurchaseOperation, _ report: PluginReport, askedAt: Date) {

@@ -60,7 +60,7 @@ extension StoredAnswers: Codable {
 struct StoredFeature: Codable, Equatable, Sendable {
     var name: String
     var start: Date
-    /// The end of an `until` payment.
+    /// The end of access, exclusive, or `nil` if it does not end.
     var end: Date?
 
     init(_ feature: Feature) { (name, start, end) = (feature.name, feature.startDate, feature.endDate) }

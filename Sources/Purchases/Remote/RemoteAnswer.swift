@@ -14,9 +14,9 @@ public struct RemoteAnswer: Sendable {
     /// The source, `network` or `cache`, and the date of the answer by the plugin's clock; `nil` when there was no
     /// answer.
     public var origin: AnswerOrigin?
-    /// The base URL that answered.
+    /// The base URL that answered; `nil` when there was no answer.
     public var address: String?
-    /// The age of the answer at the time of its use, in seconds; 0 for a new one.
+    /// The age of the answer at the time of its use, in seconds; 0 for a new answer and without an answer.
     public var age: TimeInterval
     /// The rows that could not be read. The other rows were used.
     public var unreadableRows: [UnreadableRow]

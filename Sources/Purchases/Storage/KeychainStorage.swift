@@ -34,7 +34,7 @@ public struct KeychainStorage: SecureStorage {
         }
     }
 
-    /// When values can be read. Values never leave the device, not even in a backup.
+    /// When values can be read. Values cannot be moved to another device, not even with a backup.
     public typealias Accessibility = OpenEnum<KeychainStorage>
 
     private static let longestKey = 255

@@ -17,7 +17,7 @@ extension SQLiteFile {
         try backUp(to: destination, pagesAtOnce: 1024, progress: progress, holdsDeleted: holdsDeleted)
     }
 
-    /// Does the same, and calls `progress` after each `pagesAtOnce` pages.
+    /// Does the same as the other `backUp`, and calls `progress` after each `pagesAtOnce` pages.
     func backUp(
         to destination: String, pagesAtOnce: CInt, progress: (Double) -> Void,
         holdsDeleted: (any SQLConnection) throws -> Bool = { _ in false }

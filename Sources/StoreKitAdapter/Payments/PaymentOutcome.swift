@@ -76,9 +76,10 @@ public struct PaymentError: Error, Equatable, Sendable {
 public enum DeliveryVerdict: Sendable {
     /// The server has stored the transaction durably. It may be finished.
     case acknowledged
-    /// The transaction is not genuine, or does not belong to this customer. It is delivered again only on request.
+    /// The server refused the transaction, for example because it is not genuine. It is delivered again only on
+    /// request.
     case rejected(any Error)
-    /// The transaction belongs to another customer. It was not presented, and waits for
+    /// The transaction names another customer, so it was not presented. It waits for
     /// ``PaymentQueue/redeliverAll()``.
     case held(any Error)
     /// There is no authoritative answer. Present the transaction again later.

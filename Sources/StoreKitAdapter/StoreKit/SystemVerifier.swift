@@ -2,8 +2,8 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Accepts transactions whose signature the system verified on this device, as StoreKit does for each transaction that
-/// it returns. A store with this `localVerifier` gives provisional access without OpenSSL.
+/// Accepts transactions whose signature the system has verified on this device. StoreKit checks the signature of each
+/// transaction that it returns. A store with this `localVerifier` gives provisional access without OpenSSL.
 ///
 ///     let connection = StoreKitConnection()
 ///     configuration.connection = connection

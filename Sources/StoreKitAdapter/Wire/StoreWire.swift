@@ -54,8 +54,7 @@ package enum StoreWire {
         package var cursor: String
         /// The customer's current storefront.
         package var storefront: Storefront?
-        /// All messages that are open now; absent if the simulator does not support messages. A message that opens or
-        /// closes comes with an update of its subscription, which ends the long poll.
+        /// All messages that are open now; absent if there are none. A message that opens or closes ends the long poll.
         package var messages: [StoreMessage]?
         /// The purchases that the customer began in the store and that no device has taken yet; absent if there are
         /// none.

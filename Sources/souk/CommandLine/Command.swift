@@ -22,7 +22,7 @@ struct Command: Sendable {
         var value: String?
         var repeats = false
         let help: String
-        /// Not shown in the help, because only another part of Souk uses it.
+        /// Whether the help omits it, because only another part of Souk uses it.
         var isHidden = false
     }
 

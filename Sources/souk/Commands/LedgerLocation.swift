@@ -159,7 +159,7 @@ enum LedgerLocation: Sendable {
 }
 
 extension LedgerLocation.Postgres {
-    /// Runs `body` on the database. Throws `UsageError` for an error of the database.
+    /// Runs `body` on the database. Throws `UsageError` when it cannot be opened or is not a ledger of this version.
     func reading<Value>(_ body: (PostgresDatabase) throws -> Value) throws -> Value {
         let database = try open()
         return try LedgerFile.refusing { try body(database) }

@@ -30,8 +30,8 @@ final class DisconnectableTransport: HTTPTransport {
 }
 
 extension DemoScenario {
-    /// Merges the answers of three sources, then lets one of them fail: no feature is missing, and the report names the
-    /// source.
+    /// Merges the answers of three sources, then lets one of them fail. Checks that no feature is missing, and that the
+    /// report names the failed source.
     func sources() async throws -> String {
         let all = try await phone.client.collectPaidFeatures()
         guard all.isComplete, all.reports.count == 3 else {

@@ -55,7 +55,9 @@ struct FrontDeskActionTests {
         }
     }
 
-    @Test func `a purchase is made by the chosen device, which gets its result and the injected errors`() async throws {
+    @Test func `a purchase is made for the chosen device, which gets the result, and an injected error is shown`()
+        async throws
+    {
         try await TestStore.with { test in
             let phone = try await Listener(test), other = try await Listener(test)
             try await test.store.set(.errors(.purchase), to: "networkError")

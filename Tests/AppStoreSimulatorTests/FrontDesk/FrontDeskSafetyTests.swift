@@ -10,7 +10,7 @@ import Testing
 /// The front desk with hostile text, and as an accessibility engine sees it.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"), .serialized)
 struct FrontDeskSafetyTests {
-    /// `SOUK_PAGES=all` looks at every width in every scheme.
+    /// Whether `SOUK_PAGES=all` is set, which tests every width in every colour scheme.
     private static let isInFull = ProcessInfo.processInfo.environment["SOUK_PAGES"] == "all"
 
     /// A text that runs code if it becomes markup, an attribute, a link or a script.
@@ -243,7 +243,9 @@ struct FrontDeskSafetyTests {
     @Test(
         arguments: [(1280, "light"), (390, "dark")]
             + (isInFull ? [(1280, "dark"), (390, "light"), (1920, "light")] : []))
-    func `an accessibility engine finds nothing wrong in any view`(width: Int, scheme: String) async throws {
+    func `an accessibility engine finds nothing wrong in accounts, families, notifications and settings`(
+        width: Int, scheme: String
+    ) async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
             try await test.store.createAccount("bob")

@@ -43,7 +43,7 @@ struct FrontDeskTests {
         }
     }
 
-    @Test func `each action is one call of the store and shows its command`() async throws {
+    @Test func `each action on a subscription shows its command`() async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
             try await test.store.set(.gracePeriod, to: "16d")

@@ -42,7 +42,7 @@ struct MembersTests {
         }
     }
 
-    @Test func `each event of a purchase adds its members, and only those`() async throws {
+    @Test func `each event of a purchase adds and removes only its members`() async throws {
         try await TestStore.with { test in
             func latest() async throws -> (sale: Set<String>, renewal: Set<String>) {
                 let all = try await test.store.transactions(of: "anna")

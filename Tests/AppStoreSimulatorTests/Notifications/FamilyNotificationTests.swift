@@ -18,7 +18,7 @@ struct FamilyNotificationTests {
         }
     }
 
-    @Test func `a member's purchase of a shared product is not another charge`() async throws {
+    @Test func `a member's purchase of a shared product causes no further notification of a charge`() async throws {
         try await Self.with { test in
             try await test.buy("pack")
             let phone = try await Listener(test, "berta")
@@ -49,7 +49,7 @@ struct FamilyNotificationTests {
     }
 
     @Test
-    func `due renewals of the whole family are notified before a mass extension`()
+    func `a mass extension notifies the whole family, also of due renewals`()
         async throws
     {
         try await Self.with { test in

@@ -69,18 +69,18 @@ import Testing
     // MARK: - Statuses
 
     @Test(arguments: ["200 OK", "201 Created", "202 Accepted", "203 X", "205 X", "206 X"])
-    func `200 to 206 is success`(status: String) async throws {
+    func `a status from 200 to 206 is a success`(status: String) async throws {
         #expect(try await result(Self.empty(status)) == .success)
     }
 
-    @Test func `204, which has no body, is success`() async throws {
+    @Test func `204, which has no body, is a success`() async throws {
         #expect(try await result("HTTP/1.1 204 No Content\r\n\r\n") == .success)
     }
 
     @Test(arguments: [
         "207 X", "226 X", "299 X", "300 X", "303 X", "304 X", "400 X", "404 X", "410 X", "500 X", "503 X",
     ])
-    func `any other status is a failure`(status: String) async throws {
+    func `any other status, except a redirect that is followed, is a failure`(status: String) async throws {
         #expect(try await result(Self.empty(status)) == .unsuccessfulHttpResponseCode)
     }
 
@@ -158,7 +158,7 @@ import Testing
         ("text/html; q=1; Charset = ISO-8859-1", true), ("text/plain; charset=x-klingon", false),
         ("text/plain; charset=", true), ("charset=x-klingon", true),
     ])
-    func `a response in an unknown charset is a failure`(type: String, isKnown: Bool) async throws {
+    func `a response is a failure if its charset is unknown`(type: String, isKnown: Bool) async throws {
         let head = "HTTP/1.1 200 OK\r\nContent-Type: \(type)\r\nContent-Length: 0\r\n\r\n"
         #expect(try await result(head) == (isKnown ? .success : .unsupportedCharset))
     }
@@ -214,7 +214,9 @@ import Testing
         }
     }
 
-    @Test func `a redirect to an unreachable server has the result of that server`() async throws {
+    @Test func `a redirect to an unreachable server is a socket issue, and to an invalid location an invalid response`()
+        async throws
+    {
         let port = try ReservedPort()
         defer { withExtendedLifetime(port) {} }
         #expect(try await result(Self.redirect(307, to: port.url)) == .socketIssue)

@@ -14,7 +14,7 @@ import Testing
 @Suite struct NotificationSenderTests {
     private static let failed = "UNSUCCESSFUL_HTTP_RESPONSE_CODE"
 
-    @Test func `events are signed and sent without a request`() async throws {
+    @Test func `an event is signed and sent without a call of deliverNotifications`() async throws {
         let receiver = Receiver()
         try await TestStore.notifying(receiver) { test in
             let bought = try await test.buy("coins")
@@ -154,7 +154,9 @@ import Testing
 
     // MARK: - Time
 
-    @Test func `on a running clock, everything is sent without a request`() async throws {
+    @Test func `on a running clock, a retry and a renewal are sent without a call of deliverNotifications`()
+        async throws
+    {
         let receiver = Receiver { _ in 500 }
         let base = ManualClock()
         try await TestStore.notifying(receiver, rate: .real, base: base) { test in
@@ -181,7 +183,7 @@ import Testing
         #expect(receiver.arrivals.map(\.type) == ["SUBSCRIBED", "DID_RENEW"])
     }
 
-    // MARK: - Lanes
+    // MARK: - Order and concurrency
 
     @Test func `notifications of a purchase are in order, eight purchases at a time`() async throws {
         let receiver = Receiver()
@@ -269,7 +271,7 @@ import Testing
         #expect(receiver.arrivals.map(\.type) == ["ONE_TIME_CHARGE"])
     }
 
-    @Test func `ending the waits of a store ends sending, and the wait for a delivery`() async throws {
+    @Test func `when the waits of a store are ended, a wait for a delivery ends too`() async throws {
         let receiver = Receiver { _ in try await untilCancelled() }
         try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")
@@ -283,7 +285,9 @@ import Testing
 
     // MARK: - Without a URL
 
-    @Test func `nothing is sent while the URL is off, and waiting notifications go to the next URL`() async throws {
+    @Test func `while the URL is off nothing is recorded or sent, and waiting notifications go to the next URL`()
+        async throws
+    {
         let receiver = Receiver { _ in 500 }
         try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")

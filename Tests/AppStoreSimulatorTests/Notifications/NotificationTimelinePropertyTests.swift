@@ -69,7 +69,7 @@ struct NotificationTimelinePropertyTests {
         try #require(reader.sold == state.transactions.map(\.id), "\(life)")
         let taken = state.record.revocations.filter { $0.value.isInForce(at: state.instant) }
         try #require(reader.taken == Set(taken.keys), "\(life)")
-        // The effect of a refund depends on its period, that of a reversal on its date.
+        // After a refund the status depends on the refunded period, and after a reversal on the date of the reversal.
         guard state.status != .revoked, !isReversed else { return }
         try #require(reader.status == state.status, "\(life)")
         guard state.isRunning else { return }

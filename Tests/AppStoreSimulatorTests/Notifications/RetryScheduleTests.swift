@@ -8,7 +8,8 @@ import Testing
         (1, "2026-01-31T11:00:00Z"), (2, "2026-01-31T22:00:00Z"), (3, "2026-02-01T10:00:00Z"),
         (4, "2026-02-02T10:00:00Z"), (5, "2026-02-03T10:00:00Z"),
     ])
-    func `an attempt is followed by the next after 1, 12, 24, 48 and 72 hours`(number: Int, next: String) {
+    func `the five retries follow the attempts before them after 1, 12, 24, 48 and 72 hours`(number: Int, next: String)
+    {
         #expect(RetrySchedule.production.next(after: number, madeAt: Fixtures.start) == Fixtures.date(next))
     }
 

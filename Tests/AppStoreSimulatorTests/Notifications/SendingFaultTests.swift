@@ -45,7 +45,7 @@ import Testing
         }
     }
 
-    @Test func `a failed notification is duplicated after its first success`() async throws {
+    @Test func `a failed notification is not duplicated`() async throws {
         let receiver = Receiver { _ in 500 }
         try await TestStore.notifying(receiver) { test in
             try await test.set(.notificationDuplicates, true)
@@ -157,7 +157,7 @@ import Testing
         }
     }
 
-    @Test func `an unknown notification is refused`() async throws {
+    @Test func `resending an unknown notification is refused`() async throws {
         try await TestStore.notifying(Receiver()) { test in
             await #expect(throws: SimulatorError(.unknownNotification, "")) {
                 try await test.store.resendNotification("00000000-0000-0000-0000-000000000000")
@@ -167,7 +167,7 @@ import Testing
 
     // MARK: - A replaced database
 
-    @Test func `an import of a state replaces the notifications, and ends attempts in progress`()
+    @Test func `an imported state replaces the notifications, and its attempts in progress count as failed`()
         async throws
     {
         let gate = Gate()
@@ -196,13 +196,13 @@ import Testing
             #expect(try test.results() == [["OTHER", "SUCCESS"]])
             let last = try #require(receiver.arrivals.last)
             #expect(last.uuid == held.arrivals.first?.uuid)
-            // The root of the other store is not trusted here.
+            // This store signed the notification again: the verifier does not trust the root of the other store.
             #expect(try test.verifier().notification(last.signedPayload).payload.notificationUUID == last.uuid)
             #expect(try test.readNotifications().map(\.transaction?.productId) == ["coins"])
         }
     }
 
-    @Test func `the result of an attempt is dropped after the database was replaced`() async throws {
+    @Test func `the result of an attempt in progress is dropped after the database was replaced`() async throws {
         let gate = Gate()
         let receiver = Receiver { _ in
             await gate.wait()

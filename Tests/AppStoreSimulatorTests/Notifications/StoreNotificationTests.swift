@@ -189,7 +189,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `rescinded consent has the app transaction`() async throws {
+    @Test func `the notification of a rescinded consent has the app transaction`() async throws {
         try await Self.with { test in
             try await test.store.createAccount("anna")
             try await test.store.rescindConsent(of: "anna")
@@ -360,7 +360,7 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `only changes that affect renewals make all subscriptions due`() async throws {
+    @Test func `only changes that affect renewals make all subscriptions due for a check`() async throws {
         try await Self.with { test in
             try await test.buy("plain")
             let next = try await test.store.writeDueNotifications()

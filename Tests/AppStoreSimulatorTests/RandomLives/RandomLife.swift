@@ -19,7 +19,7 @@ struct RandomLife {
     private var reported = [Date](repeating: .distantPast, count: LifeStep.accounts)
     private var payments = 0
 
-    /// Runs the steps. Throws `LifeDifference` at the first one after which the store and the model differ.
+    /// Runs the steps. Throws `LifeDifference` at the first step after which the store and the model differ.
     static func live(_ steps: [LifeStep], among referenceCatalogue: ReferenceCatalogue) async throws {
         let catalogue = try Catalogue(parsing: Array(referenceCatalogue.catalogueText.utf8), file: "random.storekit")
         try await TestStore.with(change: { $0.catalogue = catalogue }) { test in

@@ -6,7 +6,7 @@ import Testing
 
 /// The scenarios in `Examples/Scenarios`.
 struct ScenarioExampleTests {
-    @Test func `there are scenarios for the life of a subscription`() {
+    @Test func `at least ten scenarios are shipped`() {
         #expect(Scenarios.shipped.count >= 10)
     }
 

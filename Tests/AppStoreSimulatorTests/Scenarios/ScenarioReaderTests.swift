@@ -159,7 +159,7 @@ struct ScenarioReaderTests {
         #expect(throws: ScenarioError.self) { try Scenario(contentsOf: file) }
     }
 
-    @Test func `a catalogue beside the file is found, and the error names an invalid one`() throws {
+    @Test func `a catalogue is found relative to the scenario file, and the error names an invalid one`() throws {
         let folder = try ScratchFolder()
         try FileManager.default.createDirectory(atPath: folder.path + "/in", withIntermediateDirectories: true)
         let text = #"{"name": "a", "catalogue": "../shop.storekit", "steps": [\#(Self.expect)]}"#
@@ -174,7 +174,7 @@ struct ScenarioReaderTests {
         #expect(throws: ScenarioError.self) { try Scenario(contentsOf: folder.path) }
     }
 
-    @Test func `no word of an action is ambiguous`() {
+    @Test func `the names of actions and their parameters are not ambiguous`() {
         for endpoint in StoreEndpoints.all where endpoint.isAction {
             let members: [String] =
                 if case .object(let all) = endpoint.body?.schema.definition.json["properties"] { all.keys } else { [] }

@@ -84,7 +84,7 @@ struct AppAccountTokenTests {
         }
     }
 
-    @Test func `an invalid token is refused and changes nothing`() async throws {
+    @Test func `an invalid token or transaction is refused and changes nothing`() async throws {
         try await TestStore.withServer(catalogue: TestStore.familyCatalogue) { test, client in
             try await test.makeFamily()
             let pack = try await test.buy("pack", token: Self.tokens[0])
@@ -117,7 +117,7 @@ struct AppAccountTokenTests {
         }
     }
 
-    @Test func `a body of another media type is not read`() async throws {
+    @Test func `a body of another media type is refused`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins")
             let token = try client.serverKey.token(at: test.base.now())

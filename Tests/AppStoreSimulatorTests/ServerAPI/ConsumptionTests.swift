@@ -82,7 +82,7 @@ struct ConsumptionTests {
         }
     }
 
-    @Test func `each invalid member has its own error code in version 2`() async throws {
+    @Test func `an invalid member has its documented error code in version 2`() async throws {
         try await TestStore.withServer { test, client in
             let pack = try await test.buy("pack").transactionID
             let preference = ErrorCode(rawValue: 4_000_044)

@@ -129,7 +129,7 @@ struct HistoryTests {
         }
     }
 
-    @Test func `a shared transaction belongs to the member from the day of joining`() async throws {
+    @Test func `a shared transaction is in the member's history from the day of joining`() async throws {
         try await TestStore.withServer(catalogue: TestStore.familyCatalogue) { test, client in
             try await test.store.createAccount("ben")
             let coins = try await test.buy("coins", "ben").transactionID.rawValue
@@ -197,7 +197,7 @@ struct HistoryPagingTests {
     }
 
     @Test(arguments: [1, 19, 20, 21, 40, 41, 100])
-    func `every transaction is on one page, 20 to a page`(weeks: Int) async throws {
+    func `each transaction is on exactly one page of at most 20 transactions`(weeks: Int) async throws {
         for sort in ["ASCENDING", "DESCENDING"] {
             try await Self.with(weeks: weeks, "sort=\(sort)") { test, reader, _ in
                 let (first, _, hasMore) = try await reader.page()
@@ -231,7 +231,8 @@ struct HistoryPagingTests {
             let coins = try await test.buy("coins").transactionID
             let response = try await reader.page(nothing.revision)
             #expect(
-                response.ids == [bought[3], coins].map(\.rawValue), "told again with what was changed, then what is new"
+                response.ids == [bought[3], coins].map(\.rawValue),
+                "The changed transaction must be reported again, then the new one."
             )
         }
     }

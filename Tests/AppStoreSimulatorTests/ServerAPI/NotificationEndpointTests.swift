@@ -175,7 +175,7 @@ struct NotificationHistoryTests {
         }
     }
 
-    @Test func `notifications of the same millisecond are each on one page`() async throws {
+    @Test func `each notification of the same millisecond is on exactly one page`() async throws {
         try await Self.with { test, reader in
             for _ in 0..<45 { try await test.buy("coins") }
             try await test.store.deliverNotifications()

@@ -60,7 +60,7 @@ struct RandomRequestTests {
     }
 
     @Test(arguments: 1...6)
-    func `every response is one of Apple's`(seed: Int) async throws {
+    func `every response has Apple's form`(seed: Int) async throws {
         try await TestStore.notifying(Receiver()) { test in
             let client = try ServerClient(test)
             try await test.buy("weekly")

@@ -18,7 +18,7 @@ struct ServerAPIEndpointTests {
             rows == ServerAPIEndpoints.all.map { ["`\($0.method)` `\($0.path)`", $0.summary, "\($0.handler.rate)"] })
     }
 
-    @Test func `no two endpoints share a name or a path with its method`() {
+    @Test func `no two endpoints have the same name, or the same method and path`() {
         let all = ServerAPIEndpoints.all
         #expect(Set(all.map(\.id)).count == all.count)
         #expect(Set(all.map { "\($0.method) \($0.path)" }).count == all.count)

@@ -109,7 +109,7 @@ extension TestStore {
         return try (signed ?? []).map { try verifier.transaction($0).payload }
     }
 
-    /// Creates a family in which `anna` buys and `ben` has a share.
+    /// A catalogue in which `pack` and `family` can be shared with a family.
     static let familyCatalogue = """
         {"version": {"major": 4, "minor": 0}, "settings": {"_storefront": "USA", "_locale": "en_US"},
          "products": [
@@ -124,6 +124,7 @@ extension TestStore {
               "groupNumber": 1}]}]}
         """
 
+    /// Creates a family of `anna`, the organizer, and `ben`.
     func makeFamily() async throws {
         for name in ["anna", "ben"] as [AccountName] { try await store.createAccount(name) }
         try await store.createFamily("us", organizer: "anna")

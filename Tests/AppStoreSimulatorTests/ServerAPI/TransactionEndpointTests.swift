@@ -11,7 +11,7 @@ import Testing
 struct TransactionInfoTests {
     private typealias Info = AppStoreServerAPI.TransactionInfoResponse
 
-    @Test func `every transaction has its current state, signed for a server now`() async throws {
+    @Test func `a transaction is returned in its current state, signed at the time of the request`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins", quantity: 3)
             let monthly = try await test.buy("monthly")

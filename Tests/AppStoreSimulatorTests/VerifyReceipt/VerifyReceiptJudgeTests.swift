@@ -89,7 +89,7 @@ struct VerifyReceiptJudgeTests {
         }
     }
 
-    @Test func `inapppy recognizes every status that it has a name for`() async throws {
+    @Test func `inapppy recognizes every status that the store can inject`() async throws {
         try await TestStore.with { test in
             let receipt = JSONValue.string(try await ReceiptClient(test).receipt())
             let names = [

@@ -18,6 +18,7 @@ struct VerifyReceiptLifeTests {
         )
     }
 
+    /// The members of a pending renewal of a subscription to which nothing has happened.
     private static let quiet: Set = [
         "product_id", "original_transaction_id", "auto_renew_product_id", "auto_renew_status",
     ]
@@ -56,7 +57,7 @@ struct VerifyReceiptLifeTests {
         }
     }
 
-    @Test func `a failed payment leads through grace and billing retry to the end`() async throws {
+    @Test func `a failed payment leads through the grace period and billing retry to the end`() async throws {
         try await TestStore.withScript { test in
             let client = try await ReceiptClient(test)
             try await test.store.set(.gracePeriod, to: "16d")

@@ -62,7 +62,7 @@ struct VerifyReceiptStatusTests {
         }
     }
 
-    @Test func `a receipt with any change is not authenticated`() async throws {
+    @Test func `a changed, cut or extended receipt is refused`() async throws {
         try await TestStore.with { test in
             let client = try await ReceiptClient(test)
             try await test.buy("monthly")
@@ -185,7 +185,7 @@ struct VerifyReceiptStatusTests {
         }
     }
 
-    @Test func `an account that is no longer in the database is 21010`() async throws {
+    @Test func `a receipt of an account that is no longer in the database is 21010`() async throws {
         try await TestStore.with { test in
             let before = try await test.store.exportState()
             let client = try await ReceiptClient(test)

@@ -62,7 +62,7 @@ import Testing
         #expect(await apiError { try await fixture.client.transactionInfo("12") }?.kind == .malformedAnswer)
     }
 
-    @Test func `an error without a response has no status and a reason`() async throws {
+    @Test func `an error without a response contains the error of the transport`() async throws {
         let fixture = try ClientFixture([.failure(.tlsFailed)])
         let error = try #require(await apiError { try await fixture.client.transactionInfo("12") })
         #expect((error.kind, error.status, error.code) == (.unreachable, nil, nil))
@@ -106,7 +106,7 @@ import Testing
     }
 
     @Test(arguments: [nil, "r1"])
-    func `a page that announces another without naming it is an error`(revision: String?) async throws {
+    func `a page that announces a next page without a new token is an error`(revision: String?) async throws {
         let fixture = try ClientFixture([page(["a"], "r1", more: true), page(["b"], revision, more: true)])
         var items: [String] = []
         let error = await apiError {

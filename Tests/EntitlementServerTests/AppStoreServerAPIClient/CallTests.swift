@@ -114,9 +114,9 @@ import Testing
         #expect(request.timeout == .seconds(30))
     }
 
-    @Test func `every method is in the table`() { #expect(Self.cases.count == 21) }
+    @Test func `the argument range covers the table`() { #expect(Self.cases.count == 21) }
 
-    @Test func `an answer reads as Swift values`() async throws {
+    @Test func `a response has Swift values and keeps unknown members`() async throws {
         let fixture = try ClientFixture([
             .answer(json: ["success": true, "effectiveDate": 1_698_148_900_000, "new": 1.50])
         ])
@@ -172,7 +172,7 @@ import Testing
         #expect(Set(fixture.tokens).count == 2)
     }
 
-    @Test func `a key that cannot sign sends no request`() async throws {
+    @Test func `no request is sent if the key cannot sign`() async throws {
         let fixture = try ClientFixture([], issuer: "")
         let error = await apiError { try await fixture.client.requestTestNotification() }
         #expect(error?.kind == .notAsked)

@@ -17,7 +17,9 @@ import Testing
         ("1767225600000", 0), ("1767225599000", 0), ("Wed, 31 Dec 2025 23:00:00 GMT", 0),
         ("soon", 0.5), ("", 0.5), ("-7", 0.5), ("99999999999999999999", 0.5),
     ])
-    func `a retry waits for the App Store's Retry-After`(text: String, pause: TimeInterval) async throws {
+    func `a retry waits for a valid Retry-After, or else for the backoff`(text: String, pause: TimeInterval)
+        async throws
+    {
         let fixture = try ClientFixture([
             .refusal(.rateLimitExceeded, headers: ["Retry-After": text]), .answer(json: [:]),
         ])
@@ -36,7 +38,7 @@ import Testing
         #expect(fixture.clock.pauses.isEmpty)
     }
 
-    static let repeated: [ScriptedTransport.Step] = [
+    static let temporaryFailures: [ScriptedTransport.Step] = [
         .refusal(.generalInternalRetryable), .refusal(.accountNotFoundRetryable), .refusal(.appNotFoundRetryable),
         .refusal(.originalTransactionIdNotFoundRetryable), .refusal(.rateLimitExceeded), .answer(status: 429),
         .answer(status: 502), .answer(status: 503), .failure(.timeout), .failure(.connectionLost),
@@ -47,17 +49,19 @@ import Testing
     func `a temporary failure is retried with growing pauses`(
         number: Int
     ) async throws {
-        let fixture = try ClientFixture(Array(repeating: Self.repeated[number], count: 4)) {
+        let fixture = try ClientFixture(Array(repeating: Self.temporaryFailures[number], count: 4)) {
             $0.backoff = Backoff(attempts: 4, initial: .seconds(1), maximum: .seconds(3))
         }
         let error = try #require(await apiError { try await fixture.client.transactionInfo("12") })
         #expect(error.isRetryable)
         #expect(fixture.clock.pauses == [1, 2, 3])
-        let recovered = try ClientFixture([Self.repeated[number], .answer(json: ["signedTransactionInfo": "s"])])
+        let recovered = try ClientFixture([
+            Self.temporaryFailures[number], .answer(json: ["signedTransactionInfo": "s"]),
+        ])
         #expect(try await recovered.client.transactionInfo("12").signedTransactionInfo == "s")
     }
 
-    static let final: [ScriptedTransport.Step] = [
+    static let permanentFailures: [ScriptedTransport.Step] = [
         .refusal(.generalInternal), .refusal(.transactionIdNotFound), .refusal(.invalidTransactionId),
         .refusal(.init(rawValue: 4_990_001)), .answer(status: 400), .answer(status: 401), .answer(status: 404),
         .answer(status: 302), .failure(.tlsFailed), .failure(.invalidURL), .failure(.protocolError),
@@ -66,14 +70,14 @@ import Testing
 
     @Test(arguments: 0..<13)
     func `a permanent failure is not retried`(number: Int) async throws {
-        let fixture = try ClientFixture([Self.final[number]])
+        let fixture = try ClientFixture([Self.permanentFailures[number]])
         let error = try #require(await apiError { try await fixture.client.transactionInfo("12") })
         #expect(!error.isRetryable)
         #expect(fixture.clock.pauses.isEmpty)
     }
 
     typealias Call = @Sendable (AppStoreServerAPIClient) async throws -> Void
-    static let once: [Call] = [
+    static let nonIdempotentCalls: [Call] = [
         { _ = try await $0.requestTestNotification() }, { _ = try await $0.extendRenewalDate(of: "12", .init()) },
         { _ = try await $0.extendRenewalDates(.init { $0.productId = "p" }) },
     ]
@@ -84,18 +88,18 @@ import Testing
             .refusal(.generalInternalRetryable)
         ] as [ScriptedTransport.Step] {
             let fixture = try ClientFixture([doubtful])
-            let error = try #require(await apiError { try await Self.once[number](fixture.client) })
+            let error = try #require(await apiError { try await Self.nonIdempotentCalls[number](fixture.client) })
             #expect(error.isRetryable, "The caller may still retry.")
         }
         for sure in [.failure(.connectionFailed), .failure(.hostNotFound), .refusal(.rateLimitExceeded)]
             as [ScriptedTransport.Step]
         {
             let fixture = try ClientFixture([sure, .answer(json: [:])])
-            try await Self.once[number](fixture.client)
+            try await Self.nonIdempotentCalls[number](fixture.client)
         }
     }
 
-    static let again: [Call] = [
+    static let idempotentCalls: [Call] = [
         { _ = try await $0.extendRenewalDate(of: "12", .init { $0.requestIdentifier = "r" }) },
         { _ = try await $0.extendRenewalDates(.init { $0.requestIdentifier = "r" }) },
         { try await $0.setAppAccountToken(UUID(), of: "12") }, { try await $0.finish("12") },
@@ -107,7 +111,7 @@ import Testing
     @Test(arguments: 0..<7)
     func `an idempotent call is retried when its result is unknown`(number: Int) async throws {
         let fixture = try ClientFixture([.failure(.connectionLost), .answer(json: [:])])
-        try await Self.again[number](fixture.client)
+        try await Self.idempotentCalls[number](fixture.client)
         let bodies = fixture.transport.requests.map { $0.body.buffered }
         #expect(bodies[0] == bodies[1])
     }

@@ -142,7 +142,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a name that resolves to this machine is not accepted without TLS`() async throws {
+    @Test func `without TLS the Host must be localhost or a loopback address`() async throws {
         let bench = try await ServerBench.withConsole()
         let cookie = try #require(try await ConsoleVisitor.signedIn(at: bench).cookie)
         for (host, status) in [("evil.example", 403), ("localhost:8080", 200), ("[::1]:8080", 200)] {
@@ -153,7 +153,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `behind a proxy, Host and Origin are exactly those of the configured origin`() async throws {
+    @Test func `behind a proxy, Host and Origin must match the configured origin exactly`() async throws {
         let bench = try await ServerBench.withConsole(access: .behindProxy(at: "https://console.example.com"))
         let secret = try #require(bench.keys[ServerBench.app]).secretKey
         let visitor = ConsoleVisitor(bench: bench)
@@ -203,7 +203,7 @@ import Testing
         ("https://a@console.example.com", false), ("https://console.example.com?x", false), ("console", false),
         ("https://-a", false), ("https://a b", false), ("https://ä.example", false), ("", false),
     ])
-    func `the origin of a proxy is one that browsers send`(origin: String, isAccepted: Bool) throws {
+    func `the origin of a proxy must be in the form that browsers send`(origin: String, isAccepted: Bool) throws {
         if isAccepted {
             let access = try EntitlementService.Configuration.ConsoleAccess.behindProxy(at: origin)
             #expect("https://" + (access.proxyAuthority ?? "") == origin && access.isSecure)

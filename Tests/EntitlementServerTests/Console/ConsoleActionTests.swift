@@ -65,7 +65,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a reader sees grants without actions`() async throws {
+    @Test func `a read-only session sees grants without actions`() async throws {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.grant("pro")
         let page = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly).customer().text
@@ -78,7 +78,7 @@ import Testing
         [("feature", "")], [("reason", "")], [("reason", String(repeating: "x", count: 1001))],
         [("until", "tomorrow")], [("until", "2000-01-01T00:00")], [("id", "")], [("environment", "moon")],
     ])
-    func `a wrong field is refused in the review and in the action`(change: [(String, String)]) async throws {
+    func `an invalid field is refused in the review and in the action`(change: [(String, String)]) async throws {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.post(bench.purchase("1"))
         let visitor = try await ConsoleVisitor.signedIn(at: bench)

@@ -183,7 +183,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a merge over HTTP moves the entries of the name`() async throws {
+    @Test func `a merge over HTTP moves the entries of the alias`() async throws {
         let bench = try await bench()
         let visitor = try await ConsoleVisitor.signedIn(at: bench)
         _ = try await bench.post(bench.purchase("1"))
@@ -196,7 +196,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the log has pages, and names the label of the key`() async throws {
+    @Test func `the log has pages, and shows the label of the key`() async throws {
         let bench = try await bench()
         let (entry, key) = try await APIKeys(database: bench.database).create(
             .secret, for: ServerBench.app, label: "anna <b>")

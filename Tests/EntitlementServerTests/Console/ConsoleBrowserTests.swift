@@ -11,24 +11,24 @@ import Testing
 /// The console in Chromium: as an operator uses it, with hostile text, and as an accessibility engine sees it.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"), .serialized)
 struct ConsoleBrowserTests {
-    /// `SOUK_PAGES=all` looks at every width in every scheme.
+    /// Whether `SOUK_PAGES=all` requests every width in every colour scheme.
     private static let isInFull = ProcessInfo.processInfo.environment["SOUK_PAGES"] == "all"
-    /// A folder for screenshots of the pages, if this variable names one.
+    /// The folder for screenshots of the pages; `nil` for no screenshots.
     private static let pictures = ProcessInfo.processInfo.environment["SOUK_SCREENSHOTS"]
 
-    /// A text that runs code if it becomes markup, an attribute, a link or a script. It has less than 255 bytes.
+    /// A text that runs code if it becomes markup, an attribute, a link or a script. It has fewer than 255 bytes.
     private static let hostile =
         "</title></script><script>alert(1)</script><img src=x onerror=alert(2)>\"'><svg/onload=alert(3)>{{7*7}}&lt;"
 
     private static func wait(_ condition: String) -> JSONValue { ["until": .string(condition)] }
-    private static func answer(_ expression: String) -> JSONValue { ["evaluate": .string(expression)] }
+    private static func evaluate(_ expression: String) -> JSONValue { ["evaluate": .string(expression)] }
     private static func click(_ selector: String) -> JSONValue { ["click": .string(selector)] }
     private static func fill(_ selector: String, _ text: String) -> JSONValue {
         ["fill": .string(selector), "with": .string(text)]
     }
     private static func opened(_ title: String) -> JSONValue { wait("document.title.startsWith('\(title)')") }
-    private static let fits = answer("document.documentElement.scrollWidth <= innerWidth")
-    private static let unsafe = answer(
+    private static let fits = evaluate("document.documentElement.scrollWidth <= innerWidth")
+    private static let unsafe = evaluate(
         "document.querySelectorAll('script, img, svg, iframe, object, [onerror], [onload], a[href^=javascript]').length"
     )
 
@@ -67,7 +67,7 @@ struct ConsoleBrowserTests {
         }
     }
 
-    @Test func `an operator finds a customer, reads why, grants and withdraws`() async throws {
+    @Test func `an operator finds a customer, reads a reason, grants and withdraws`() async throws {
         let bench = try await ServerBench.withConsole()
         let signed = try bench.period("1")
         _ = try await bench.post(signed)
@@ -78,7 +78,7 @@ struct ConsoleBrowserTests {
                 Self.wait("location.search.includes('query=anna')"), Self.click("table a"), Self.opened("anna"),
                 ["text": "tbody td:nth-child(5)"], Self.click("a:has-text(\"facts of the purchase\")"),
                 Self.wait("location.search.includes('purchase=1')"), Self.click("a:has-text(\"transaction\")"),
-                Self.opened("Fact"), ["text": "#signed"], Self.answer("document.cookie"),
+                Self.opened("Fact"), ["text": "#signed"], Self.evaluate("document.cookie"),
                 Self.click("section a"), Self.opened("anna"), Self.click("summary:has-text(\"Grant a feature\")"),
                 Self.fill("#feature", "extra"), Self.fill("#until", "2099-01-31T12:00"), Self.fill("#reason", "sorry"),
                 Self.click("#grant button"), Self.opened("Review a grant"), ["text": "#effect"],
@@ -109,14 +109,14 @@ struct ConsoleBrowserTests {
         let grant: JSONValue = ["feature": .string("g" + text), "reason": .string("r" + text)]
         #expect(try await bench.send(.post, path + "/grants", as: .secret, body: .json(grant)).status == 201)
         let shows = { (words: String) -> JSONValue in
-            Self.answer("document.body.innerText.includes(\(JSONValue.string(words).text()))")
+            Self.evaluate("document.body.innerText.includes(\(JSONValue.string(words).text()))")
         }
         let answers = try await Self.browse(
             bench,
             try Self.signIn(bench) + [
                 Self.unsafe, shows(text), shows("a" + text), Self.fill("#query", text),
                 Self.click("form[role=search] button"), Self.wait("location.search.includes('query=')"), Self.unsafe,
-                Self.answer("document.querySelector('#query').value"), Self.click("table a"), Self.opened("</title>"),
+                Self.evaluate("document.querySelector('#query').value"), Self.click("table a"), Self.opened("</title>"),
                 Self.unsafe, shows("p" + text), shows("g" + text), shows("r" + text),
                 Self.click("summary:has-text(\"The answer\")"), Self.unsafe,
                 Self.click("a:has-text(\"transaction\")"), Self.opened("Fact"), Self.unsafe, shows("t" + text),
@@ -132,13 +132,13 @@ struct ConsoleBrowserTests {
         await bench.close()
     }
 
-    @Test func `the keyboard alone signs in and opens a customer`() async throws {
+    @Test func `signing in, searching and opening a customer need no mouse`() async throws {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.post(bench.purchase("1"))
         let answers = try await Self.browse(
             bench,
             [
-                Self.opened("Sign in"), Self.answer("document.activeElement.id"),
+                Self.opened("Sign in"), Self.evaluate("document.activeElement.id"),
                 Self.fill("#key", try #require(bench.keys[ServerBench.app]).secretKey), ["press": "Enter"],
                 Self.opened("Customers"), ["press": "Tab"], ["focused": true], ["focus": "#query"], ["press": "a"],
                 ["press": "Enter"], Self.wait("location.search.includes('query=a')"), ["focus": "table a"],
@@ -151,7 +151,9 @@ struct ConsoleBrowserTests {
     @Test(
         arguments: [(1280, "light"), (390, "dark")]
             + (isInFull ? [(1280, "dark"), (390, "light"), (1920, "light"), (1920, "dark")] : []))
-    func `an accessibility engine finds nothing wrong on any page`(width: Int, scheme: String) async throws {
+    func `an accessibility engine finds nothing wrong on customer pages`(width: Int, scheme: String)
+        async throws
+    {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.post([bench.period("1"), bench.purchase("2")], renewals: [bench.renewalInfo()])
         _ = try await bench.grant("extra", until: bench.clock.now().addingTimeInterval(86400))

@@ -39,7 +39,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a purchase whose feature another one gives takes no access away`() async throws {
+    @Test func `the review says that no access ends if another purchase gives the feature`() async throws {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.post([bench.period("1"), bench.period("2", product: "pro.yearly")])
         let visitor = try await ConsoleVisitor.signedIn(at: bench)
@@ -97,7 +97,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an export is the same as over HTTP, as a file`() async throws {
+    @Test func `an export is a file with the content of the HTTP API`() async throws {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.post(bench.period("1"))
         let visitor = try await ConsoleVisitor.signedIn(at: bench)
@@ -170,7 +170,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a reader sees no forms of actions, and no refresh is offered without a client`() async throws {
+    @Test func `a read-only session has no forms of actions, and without a client none has a refresh`() async throws {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.post(bench.period("1"))
         let reader = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly).customer().text

@@ -24,7 +24,7 @@ import Testing
         return reply.text
     }
 
-    /// Returns the content of an element with plain text.
+    /// Returns the text of the `pre` element with this id.
     private func content(_ id: String, in page: String) throws -> String {
         let start = try #require(page.range(of: "id=\"\(id)\""))
         let open = try #require(page.range(of: ">", range: start.upperBound..<page.endIndex))
@@ -116,7 +116,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the signed bytes of an erased customer are gone, and the pseudonym is not changed`() async throws {
+    @Test func `the signed bytes of an erased customer are gone, and the pseudonym gets no grant`() async throws {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.post(bench.period("1"))
         let erased = try await bench.send(.delete, "/v1/customers/anna", as: .secret)
@@ -133,7 +133,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a number that is no fact of the customer's purchases has no page`() async throws {
+    @Test func `a fact of another customer, or an unknown fact, has no page`() async throws {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.post(bench.purchase("1"))
         _ = try await bench.post(bench.purchase("2"), for: "ben")

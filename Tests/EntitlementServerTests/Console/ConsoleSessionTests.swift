@@ -43,7 +43,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a public, an unknown and a revoked key open none, with the same response`() async throws {
+    @Test func `a public, an unknown and a revoked key open no session, with the same response`() async throws {
         let bench = try await ServerBench.withConsole()
         let keys = try #require(bench.keys[ServerBench.app])
         let visitor = ConsoleVisitor(bench: bench)
@@ -60,7 +60,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a session ends at the next request after the revocation of its key, and not with another's`()
+    @Test func `a session ends at the next request after its key was revoked, and other sessions continue`()
         async throws
     {
         let bench = try await ServerBench.withConsole()
@@ -77,7 +77,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a session ends 30 minutes after its last request, and 8 hours after its first`() async throws {
+    @Test func `a session ends 30 minutes after its last request, and 8 hours after the sign-in`() async throws {
         let bench = try await ServerBench.withConsole()
         var visitor = try await ConsoleVisitor.signedIn(at: bench)
         #expect(try await visitor.get().headers["Set-Cookie"] == nil)
@@ -165,7 +165,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `after the sign-in the page opens that needed a session, and no other site`() async throws {
+    @Test func `the sign-in leads to the page that needed a session, and never to another site`() async throws {
         let bench = try await ServerBench.withConsole()
         let secret = try #require(bench.keys[ServerBench.app]).secretKey
         let visitor = ConsoleVisitor(bench: bench)
@@ -207,7 +207,7 @@ import Testing
 /// Two servers on one PostgreSQL.
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
 struct SharedConsoleSessionTests {
-    @Test func `a session of one server is valid at the other, and ends at both with its key`() async throws {
+    @Test func `a session of one server is valid at the other, and a revoked key ends it at both`() async throws {
         try await ServerBench.$engine.withValue(.postgreSQL) {
             let first = try await ServerBench.withConsole()
             let second = try await ServerBench.withConsole(folder: first.folder, keys: first.keys)

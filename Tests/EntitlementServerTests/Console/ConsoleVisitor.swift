@@ -82,7 +82,7 @@ struct ConsoleVisitor {
         return (review.text, try Self.form(ConsoleRoute.root + path, in: review.text))
     }
 
-    /// Reviews an action and does it, twice. Returns both responses.
+    /// Reviews an action and sends the form of the review twice. Returns both responses.
     func act(_ path: String, _ fields: [(String, String)], adding more: [(String, String)] = []) async throws
         -> [ServerBench.Reply]
     {
@@ -115,7 +115,7 @@ extension ServerBench {
         }
     }
 
-    /// Revokes the keys of an app with these rights.
+    /// Revokes the keys of this kind of an app.
     func revokeKeys(of app: BundleID = app, _ kind: KeyKind = .secret) async throws {
         let keys = APIKeys(database: database)
         for entry in try keys.list(of: app) where entry.kind == kind { try await keys.revoke(entry.id) }

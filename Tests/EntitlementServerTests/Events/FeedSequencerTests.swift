@@ -68,11 +68,11 @@ struct FeedSequencerTests {
     }
 
     @Test(arguments: [false, true])
-    func `an event that is erased while it gets its number leaves no gap, and the feed continues`(isCommitted: Bool)
+    func `an event that is erased while it gets its number leaves no gap, and the feed continues`(isReadCommitted: Bool)
         async throws
     {
         var configuration = PostgresDatabase.Configuration()
-        configuration.isolation = isCommitted ? .readCommitted : .serializable
+        configuration.isolation = isReadCommitted ? .readCommitted : .serializable
         try await Self.withDatabase(configuration) { database in
             let sequencer = FeedSequencer(database: database, changes: ChangeSignal(clock: SystemClock()))
             for customer in ["a", "b", "c"] { try await database.write { try Self.insert(customer, $0) } }
@@ -105,7 +105,7 @@ struct FeedSequencerTests {
         }
     }
 
-    @Test func `several sequencers give each event one number, without a gap, and each customer's in order`()
+    @Test func `several sequencers give each event one number, without a gap, in each customer's order`()
         async throws
     {
         try await Self.withDatabase { database in

@@ -189,9 +189,10 @@ struct FigureHorizonTests {
     }
 
     @Test(arguments: [false, true])
-    func `a fact that is committed last is counted, although its number is smaller`(isCommitted: Bool) async throws {
+    func `a fact that is committed last is counted, although its number is smaller`(isReadCommitted: Bool) async throws
+    {
         var configuration = PostgresDatabase.Configuration()
-        configuration.isolation = isCommitted ? .readCommitted : .serializable
+        configuration.isolation = isReadCommitted ? .readCommitted : .serializable
         let database = try PostgresDatabase(
             url: try await PostgresCluster.shared().makeDatabase(), configuration: configuration)
         try database.migrate(Schema.migrations(for: .postgreSQL))

@@ -104,7 +104,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the answer has its name, unit and position, and no day after today`() async throws {
+    @Test func `the answer has the figure's name, unit and position, and no day after today`() async throws {
         let bench = try await filled()
         let reply = try await bench.send(.get, "/v1/figures/mrr?to=2027-01-01", as: .secret)
         #expect(reply.json["name"] == "mrr" && reply.json["unit"] == "money")
@@ -118,7 +118,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `production, other apps and public keys see nothing of it`() async throws {
+    @Test func `production, other apps and public keys see no figures of the sandbox`() async throws {
         let bench = try await filled()
         let production = try await bench.send(
             .get, "/v1/figures/revenue", as: .secret, headers: ["Souk-Environment": "production"])
@@ -137,7 +137,7 @@ import Testing
             ("mrr?group=customer", 400, "invalid_field", "group"),
             ("mrr?from=%2", 400, "malformed", nil),
         ] as [(String, Int, String, String?)])
-    func `a question that makes no sense is refused`(path: String, status: Int, code: String, field: String?)
+    func `an invalid query of a figure is refused`(path: String, status: Int, code: String, field: String?)
         async throws
     {
         let bench = try await ServerBench()

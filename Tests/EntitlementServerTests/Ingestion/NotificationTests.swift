@@ -54,7 +54,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a refund takes effect in the answers already given`() async throws {
+    @Test func `a refund changes an answer that was stored before`() async throws {
         let bench = try await ServerBench()
         let bought = bench.purchasePayload("1")
         let etag = try await bench.post(bench.sign(bought)).headers["ETag"]
@@ -68,7 +68,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `one notification sent twice counts once`() async throws {
+    @Test func `a notification that is sent several times counts once`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.notification(transaction: bench.period("1"))
         for _ in 0..<3 { #expect(try await bench.notify(signed).status == 200) }

@@ -105,7 +105,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `a newer receipt revokes its revoked purchases only`()
+    @Test func `a newer receipt ends a purchase by its cancellation, not by an earlier expiry`()
         async throws
     {
         let bench = try await ServerBench()

@@ -28,7 +28,7 @@ final class ScriptedStatusTransport: HTTPTransport {
         }
         guard let answer else {
             Issue.record("unexpected \(request.method) \(request.url)")
-            throw HTTPError(.connectionFailed, "Nobody is at the desk.")
+            throw HTTPError(.connectionFailed, "No answer is scripted for this request.")
         }
         return HTTPResponse(json: try await answer())
     }
@@ -136,7 +136,7 @@ extension ServerBench {
         let bench = try await desk.bench()
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
         bench.clock.advance(by: 31 * 86400)
-        desk.answer { throw HTTPError(.connectionFailed, "No way there.") }
+        desk.answer { throw HTTPError(.connectionFailed, "The network is down.") }
         let validation = try await bench.validate(receipt).validation()
         #expect(validation.isValid && validation.customer?.subscriptions.first?.state == .expired)
         #expect(bench.failures.withLock { $0.count } == 1)
@@ -185,7 +185,7 @@ extension ServerBench {
         _ = try await bench.post(bench.period("1"))
         bench.clock.advance(by: 31 * 86400)
         _ = try await bench.get()
-        desk.answer { throw HTTPError(.connectionFailed, "No way there.") }
+        desk.answer { throw HTTPError(.connectionFailed, "The network is down.") }
         await #expect(throws: AppStoreServerAPIError.self) { try await bench.pollAll() }
         await bench.close()
         let next = try await desk.bench(beside: bench)
@@ -235,14 +235,14 @@ extension ServerBench {
         await second.close()
     }
 
-    @Test func `a failed poll is repeated`() async throws {
+    @Test func `the background job repeats a failed poll`() async throws {
         let desk = ScriptedStatusTransport()
         let bench = try await desk.bench()
         try await bench.pollAll()
         _ = try await bench.post(bench.period("1"))
         bench.clock.advance(by: 31 * 86400)
         _ = try await bench.get()
-        desk.answer { throw HTTPError(.connectionFailed, "No way there.") }
+        desk.answer { throw HTTPError(.connectionFailed, "The network is down.") }
         await #expect(throws: AppStoreServerAPIError.self) { try await bench.pollAll() }
         try await bench.pollAll()
         #expect(desk.asked.count == 1)

@@ -125,7 +125,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `while a secret is replaced, both are accepted`() async throws {
+    @Test func `the former secret is accepted while it is replaced`() async throws {
         let bench = try await bench()
         let body = try WireJSON.encode(purchase(bench))
         #expect(try await post(bench, body, by: Self.former).status == 200)
@@ -197,7 +197,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a source without an app or a secret is refused at the start`() async throws {
+    @Test func `an invalid source of web purchases is refused at the start`() async throws {
         let secrets = [try WebhookSecret(Self.secret)]
         let wrong: [[EntitlementService.Configuration.WebPurchaseSource]] = [
             [.init(name: "a", app: "com.example.nobody", environment: .sandbox, secrets: secrets)],

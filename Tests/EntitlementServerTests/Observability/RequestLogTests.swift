@@ -78,7 +78,7 @@ import Testing
         ("00-0AF7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", false),
         ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331", false), ("", false),
     ])
-    func `a traceparent is accepted only in W3C's format`(text: String, isOne: Bool) {
-        #expect((Traceparent(text) != nil) == isOne)
+    func `a traceparent is accepted only in W3C's format`(text: String, isValid: Bool) {
+        #expect((Traceparent(text) != nil) == isValid)
     }
 }

@@ -16,8 +16,8 @@ import Testing
 struct DocumentJudgeTests {
     private static let examples = ProcessInfo.processInfo.environment["SOUK_API_EXAMPLES"].flatMap { Int($0) }
 
-    /// The endpoints that may refuse valid forms with 400: dates must be in the future, cursors and documents must be
-    /// real, and some members exclude each other.
+    /// The statuses with which an endpoint may answer a request of the documented format: dates must be in the future,
+    /// cursors and signed data must be genuine, and some members exclude each other.
     private static let mayRefuse: JSONValue = [
         "postGrant": ["400"], "postPromotion": ["400"], "getFacts": ["400"], "postTransactions": ["400"],
         "validateReceipt": ["400"], "redeemCredit": ["400"], "postToken": ["400"],

@@ -43,7 +43,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the first key signs, in real time`() async throws {
+    @Test func `the first key signs, and the date is the real time`() async throws {
         let bench = try await bench()
         bench.clock.advance(by: 86400)
         let reply = try await bench.send(.get, "/v1/customers/anna?nonce=n")

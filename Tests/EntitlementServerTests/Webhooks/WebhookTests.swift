@@ -226,7 +226,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a dead delivery lets the next one pass`() async throws {
+    @Test func `a dead delivery does not block the next one of its customer`() async throws {
         let receiver = WebhookReceiver { received, _ in received.id == "1" ? 500 : 200 }
         let bench = try await ServerBench.withWebhook(receiver)
         _ = try await bench.grant("a")
@@ -297,7 +297,7 @@ extension ServerBench {
         await third.close()
     }
 
-    @Test func `another URL with the same name continues where the first one was`() async throws {
+    @Test func `a webhook whose URL changed continues after the last delivery`() async throws {
         let folder = try ServerBench.Folder()
         let receiver = WebhookReceiver()
         let first = try await ServerBench.withWebhook(receiver, folder: folder)

@@ -29,7 +29,7 @@ struct ContentFetchersTests {
                 ], "fetchersParameters/1/type"
             ),
         ] as [(JSONObject, String)])
-    func `parameters without a required member are refused with its name`(
+    func `parameters with a missing or invalid member are refused with its name`(
         parameters: JSONObject, member: String
     ) async throws {
         try await ContentScene.run { scene in
@@ -171,7 +171,9 @@ struct ContentFetchersTests {
         #expect(ContentProgress(progress) == ContentProgress(received: 20, total: 80))
     }
 
-    @Test func `the first fetcher that succeeds ends the fallback, and all failures are reported`() async throws {
+    @Test func `the first fetcher that succeeds ends the fallback, and if all fail, each failure is reported`()
+        async throws
+    {
         try await ContentScene.run { scene in
             let library = scene.library()
             let missing: JSONValue = ["type": "LocalContentFetcher", "URL": "file:///nowhere/film.zip"]

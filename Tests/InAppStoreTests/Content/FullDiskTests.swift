@@ -7,7 +7,7 @@ import ZipExtraction
 @testable import InAppStore
 
 /// Real disks that are full or read-only. If none can be mounted, `CrashLoop devices` covers other failing disks.
-@Suite(.enabled(if: TinyDisk.isAvailable, "mounting a small disk takes root"), .timeLimit(.minutes(2)))
+@Suite(.enabled(if: TinyDisk.isAvailable, "only root can mount a small disk"), .timeLimit(.minutes(2)))
 struct FullDiskTests {
     private func onDisk(of bytes: Int, _ body: (ContentScene, TinyDisk, ContentLibrary) async throws -> Void)
         async throws

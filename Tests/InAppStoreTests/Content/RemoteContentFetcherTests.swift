@@ -126,7 +126,7 @@ struct RemoteContentFetcherTests {
     }
 
     @Test(arguments: [408, 429, 500, 502, 503, 504])
-    func `a request to a busy server is repeated after its Retry-After`(status: Int) async throws {
+    func `a request to a busy server is repeated after the backoff or its Retry-After`(status: Int) async throws {
         try await ContentScene.run { scene in
             let pauses = CallLog<Duration>()
             let fetcher = scene.fetcher { configuration in

@@ -46,7 +46,7 @@ struct ProductListVariantTests {
         #expect(list.base(of: id) == base)
     }
 
-    @Test func `a subscription at any price enables the same`() {
+    @Test func `a subscription at any price enables the same products`() {
         for subscription in list.products.dropLast() {
             #expect(list.isEnabled("film", by: subscription.id))
             #expect(list.productsEnabled(by: subscription.id) == ["film"])

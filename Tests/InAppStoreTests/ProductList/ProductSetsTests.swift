@@ -4,8 +4,8 @@ import Testing
 
 @testable import InAppStore
 
-/// The formula of the allowed products. P is the list, B the bought products, A the products that were acquired with a
-/// subscription, and E those that the active subscription enables.
+/// The formula of the allowed products: (E ∩ A) ∪ B ∪ the pre-acquired products. E are the listed products that the
+/// active subscription enables, A the products that were acquired with a subscription, and B the bought products.
 struct ProductSetsTests {
     private static let list = ProductList([
         ListedProduct(id: "all", productType: .renewableSubscription),

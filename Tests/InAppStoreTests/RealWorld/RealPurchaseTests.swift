@@ -35,7 +35,7 @@ struct RealPurchaseTests {
         }
     }
 
-    @Test func `a subscription alone acquires nothing, and on request all enabled products`() async throws {
+    @Test func `a subscription acquires nothing by itself, and all enabled products on request`() async throws {
         try await RealWorld.run { world in
             try await device(world) { store in
                 await #expect(throws: PurchaseError(.acquireAllRequestedForNonSubscriber, "")) {

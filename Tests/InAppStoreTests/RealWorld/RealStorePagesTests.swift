@@ -5,7 +5,7 @@ import Testing
 
 @testable import InAppStore
 
-/// The App Store's services besides purchases, at a real simulator and a real server over HTTP.
+/// Promoted purchases, offer codes and messages of the App Store, at a real simulator and a real server over HTTP.
 @Suite(.timeLimit(.minutes(2)))
 struct RealStorePagesTests {
     private func device(

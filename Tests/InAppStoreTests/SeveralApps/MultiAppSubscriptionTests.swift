@@ -37,14 +37,16 @@ struct MultiAppSubscriptionTests {
             subscriptions: [SharedSubscription(subscription, accessUntil: min(end, revoked ?? end))])
     }
 
-    private func counting(_ state: StoreState) -> SubscriptionInfo? { state.snapshot(at: start).subscriptionInfo }
+    private func effectiveSubscription(_ state: StoreState) -> SubscriptionInfo? {
+        state.snapshot(at: start).subscriptionInfo
+    }
 
     @Test func `the active subscription that ends last counts`() {
         let own = Fixture.subscription(until: start + 90)
         let state = state(
             own: [own], sibling(until: start + 120), sibling("com.example.another", "another_all", until: start + 60))
-        #expect(counting(state)?.productID == "suite_all")
-        #expect(counting(state)?.isExpired == false)
+        #expect(effectiveSubscription(state)?.productID == "suite_all")
+        #expect(effectiveSubscription(state)?.isExpired == false)
         #expect(
             state.snapshot(at: start).receiptValidationStatus?.validatedAt == start,
             "The app's own status must not change.")
@@ -55,18 +57,18 @@ struct MultiAppSubscriptionTests {
         let state = state(
             own: [own], sibling(until: start + 20, revoked: start - 30),
             sibling("com.example.another", "another_all", until: start - 40, revoked: start + 30))
-        #expect(counting(state)?.productID == "pro.monthly")
-        #expect(counting(state)?.isExpired == true)
+        #expect(effectiveSubscription(state)?.productID == "pro.monthly")
+        #expect(effectiveSubscription(state)?.isExpired == true)
     }
 
     @Test func `a sibling's active subscription counts before an own revoked one with a later expiry`() {
         let own = Fixture.subscription(until: start + 120, revoked: start - 1, state: .revoked)
-        #expect(counting(state(own: [own], sibling(until: start + 90)))?.productID == "suite_all")
+        #expect(effectiveSubscription(state(own: [own], sibling(until: start + 90)))?.productID == "suite_all")
     }
 
     @Test func `of two subscriptions with the same end the app's own counts`() {
         let state = state(own: [Fixture.subscription(until: start + 90)], sibling(until: start + 90))
-        #expect(counting(state)?.productID == "pro.monthly")
+        #expect(effectiveSubscription(state)?.productID == "pro.monthly")
     }
 
     @Test func `without an own status a sibling's subscription gives a production status`() {
@@ -83,14 +85,14 @@ struct MultiAppSubscriptionTests {
     @Test func `without an own status the sibling's subscription that has not ended counts`() {
         let state = state(
             own: nil, sibling(until: start - 1), sibling("com.example.another", "another_all", until: start + 1))
-        #expect(counting(state)?.productID == "another_all")
+        #expect(effectiveSubscription(state)?.productID == "another_all")
     }
 
     @Test func `without an own status the sibling's subscription that was not revoked counts`() {
         let state = state(
             own: nil, sibling(until: start + month, revoked: start - 1),
             sibling("com.example.another", "another_all", until: start + 1))
-        #expect(counting(state)?.productID == "another_all")
+        #expect(effectiveSubscription(state)?.productID == "another_all")
     }
 
     @Test func `without a subscription and an answer there is no status`() {
@@ -120,8 +122,8 @@ struct MultiAppSubscriptionTests {
 
     @Test func `a sibling's subscription of a test environment does not count for customers of production`() {
         let free = sibling(until: start + month, environment: .sandbox)
-        #expect(counting(state(own: [], free)) == nil)
-        #expect(counting(state(own: [], free, environment: .sandbox))?.productID == "suite_all")
+        #expect(effectiveSubscription(state(own: [], free)) == nil)
+        #expect(effectiveSubscription(state(own: [], free, environment: .sandbox))?.productID == "suite_all")
     }
 
     @Test func `each app that shares information has a status`() {
@@ -175,7 +177,9 @@ struct MultiAppSubscriptionTests {
         let purchase = try #require(ProvisionalPurchase(found, of: transaction, for: "anna", at: start))
         var known = state(own: [], sibling(until: start + month))
         known.provisional = [purchase]
-        #expect(counting(known)?.productID == "pro.monthly", "The provisional purchase must count in this app.")
+        #expect(
+            effectiveSubscription(known)?.productID == "pro.monthly", "The provisional purchase must count in this app."
+        )
         #expect(try #require(known.sharedUserInfo(of: app)).subscriptions.isEmpty)
         var unknown = state(own: nil, sibling(until: start + month))
         unknown.provisional = [purchase]

@@ -212,7 +212,7 @@ final class SiblingStoresTests {
         #expect(events.contains { $0.code == .storageFailed && $0.sentence.contains("sibling apps") })
     }
 
-    @Test func `siblings without a storage, or sharing without a bundle id, is a missing setting`() {
+    @Test func `siblings without a shared storage, and sharing without a bundle id, are missing settings`() {
         var configuration = configuration(of: "studio", in: studio)
         configuration.sharedStorage = nil
         #expect {

@@ -52,7 +52,7 @@ final class StoreConfigurationTests {
     }
 
     /// The store reads the list from the path. The other settings come from the environment.
-    @Test func `a path is enough: the store reads its list, uses its store and its server, and keeps its state`()
+    @Test func `with a path and the environment, the store reads its list, reaches both servers and keeps its state`()
         async throws
     {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -131,7 +131,7 @@ final class StoreConfigurationTests {
         (code: nil, environment: "http://environment", host: "environment"),
         (code: nil, environment: "", host: "bundle"),
     ])
-    func `a server URL in code is used before one in the environment, and that before the bundle's`(
+    func `a server URL in code is used before one in the environment, and the bundle's URL is used last`(
         code: String?, environment: String, host: String
     ) async throws {
         let transport = FailingTransport()
@@ -288,7 +288,7 @@ final class StoreConfigurationTests {
     }
 
     @Test(arguments: ["", "/"])
-    func `an absolute path as the store's name is the place of its files`(slash: String) async throws {
+    func `a storage name that is an absolute path is the place of the store's files`(slash: String) async throws {
         var configuration = StoreConfiguration(productListPath: "")
         configuration.storageName = "\(folder)/device\(slash)"
         #expect(configuration.stateFolder == "\(folder)/device")
@@ -311,7 +311,7 @@ final class StoreConfigurationTests {
         #endif
     }
 
-    @Test func `any other name is a folder in the user's application data`() {
+    @Test func `a storage name that is not an absolute path is a folder in the user's application data`() {
         var configuration = StoreConfiguration(productListPath: "")
         #expect(configuration.stateFolder.hasSuffix("/Souk/default"))
         configuration.storageName = "staging"

@@ -23,11 +23,11 @@ struct StoreCustomerChangeTests {
         if case .validate = call { true } else { false }
     }
 
-    private func presentations(_ count: Int) async {
+    private func waitForPresentations(_ count: Int) async {
         await test.server.calls.wait { $0.filter(Self.isPresentation).count >= count }
     }
 
-    private func finished(_ count: Int) async {
+    private func waitForFinished(_ count: Int) async {
         await test.connection.calls.wait { $0.filter { if case .finish = $0 { true } else { false } }.count >= count }
     }
 
@@ -88,7 +88,7 @@ struct StoreCustomerChangeTests {
         #expect(test.connection.finished.isEmpty)
 
         try await store.logIn(anna)
-        await finished(1)
+        await waitForFinished(1)
         #expect(presented.last == .validate([bought.id], anna))
         await store.close()
         #expect(test.connection.finished == [bought.id])
@@ -114,7 +114,7 @@ struct StoreCustomerChangeTests {
 
         try await store.logIn(anna)
         #expect(await completed.next()?.id == "7")
-        await finished(2)
+        await waitForFinished(2)
         await store.close()
         #expect(presented == [.validate(["8"], boris), .validate(["7"], anna)])
     }
@@ -133,7 +133,7 @@ struct StoreCustomerChangeTests {
         #expect(await events.next()?.transactionID == "7")
         #expect(presented.isEmpty)
         try await store.logIn(anna)
-        await finished(1)
+        await waitForFinished(1)
         await store.close()
         #expect(presented == [.validate(["7"], anna)])
     }
@@ -151,7 +151,7 @@ struct StoreCustomerChangeTests {
                 acknowledged: Set(transactions.map(\.id)))
         }
         await #expect(throws: PurchaseError(.receiptValidationFailed, "")) { try await store.logIn(anna) }
-        await finished(1)
+        await waitForFinished(1)
         #expect(store.purchasedProducts == ["pack"])
         await store.close()
     }
@@ -182,7 +182,7 @@ struct StoreCustomerChangeTests {
     @Test func `the server decides about a token that no customer of this device has`() async throws {
         let store = try await test.open(customer: boris)
         report(transaction("7", of: anna))
-        await presentations(1)
+        await waitForPresentations(1)
         await store.close()
         #expect(presented == [.validate(["7"], boris)])
     }
@@ -204,7 +204,7 @@ struct StoreCustomerChangeTests {
         #expect(await events.next()?.kind == .criticalError)
         #expect(test.connection.finished.isEmpty)
         try await store.logIn(anna)
-        await finished(1)
+        await waitForFinished(1)
         await store.close()
         #expect(presented == [.validate(["7"], boris), .validate(["7"], anna)])
         #expect(test.connection.finished == ["7"])
@@ -220,7 +220,7 @@ struct StoreCustomerChangeTests {
         }
         serve(only: boris)
         try await store.validateTransaction(id.rawValue)
-        await finished(1)
+        await waitForFinished(1)
         await store.close()
         #expect(test.connection.finished == [id])
     }
@@ -239,12 +239,12 @@ struct StoreCustomerChangeTests {
         }
         let store = try await test.open(customer: boris)
         report(transaction("7", of: nil))
-        await presentations(1)
+        await waitForPresentations(1)
         let logIn = Task { try await store.logIn(anna) }
         try await until("anna is the customer") { store.customer == anna }
         mayAnswer.open()
         try await logIn.value
-        await finished(1)
+        await waitForFinished(1)
         await store.close()
         #expect(presented == [.validate(["7"], boris), .validate(["7"], anna)])
     }
@@ -284,7 +284,7 @@ struct StoreCustomerChangeTests {
             configuration.connection = reconnected
             let store = try Store(configuration: configuration)
             if customer == anna {
-                await finished(1)
+                await waitForFinished(1)
             } else {
                 try await until("the purchase is reported") {
                     await refusal(of: bought.id, by: store) != .invalidTransactionIdentifier

@@ -11,7 +11,7 @@ import Testing
 struct StoreEventsTests {
     private let test = StoreTestContext()
 
-    /// Returns the events with these codes, until the store was closed.
+    /// Returns the events with these codes that a store sends during `body`, until it is closed.
     private func events(_ codes: Set<PurchaseError.Code>, _ body: (Store) async throws -> Void) async throws
         -> [StoreEvent]
     {
@@ -48,7 +48,7 @@ struct StoreEventsTests {
         #expect(LogEntry(StoreEvent(kind: .criticalError, code: .storageFailed, sentence: "x")).level == .fault)
     }
 
-    @Test func `an own log writes the level, the category and the message`() throws {
+    @Test func `the example of a log writes the level, the category and the message`() throws {
         let lines = Locked<[String]>([])
         var configuration = test.configuration()
         withOwnLog(&configuration) { line in lines.withLock { $0.append(line) } }
@@ -143,7 +143,9 @@ struct StoreEventsTests {
         #expect(reported.map(\.kind) == [.nonCriticalError])
     }
 
-    @Test func `a restore that the customer cancels throws that, and the server is not asked`() async throws {
+    @Test func `a restore that the customer cancels throws operationCancelled, and the server is not asked`()
+        async throws
+    {
         let store = try await test.open()
         test.connection.before { call in if call == .restore { throw StoreFailure(code: .cancelled, reason: "") } }
         let asked = test.server.calls.all.count

@@ -48,7 +48,7 @@ struct StoreObservationTests {
         await store.close()
     }
 
-    @Test func `an observer is notified of an end at its instant`() async throws {
+    @Test func `an observer is notified at the instant at which a subscription ends`() async throws {
         test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription()]))
         let store = try await test.open()
         try await store.acquireAllEnabledProducts()

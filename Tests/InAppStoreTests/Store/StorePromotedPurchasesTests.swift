@@ -5,7 +5,7 @@ import Testing
 
 @testable import InAppStore
 
-/// Promoted purchases.
+/// Promoted purchases in a store: they continue, wait or are refused.
 @Suite(.timeLimit(.minutes(2)))
 struct StorePromotedPurchasesTests {
     private let test = StoreTestContext()

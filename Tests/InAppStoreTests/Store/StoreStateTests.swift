@@ -114,7 +114,7 @@ struct StoreStateTests {
         return access
     }
 
-    @Test func `in the sandbox access ends at the instant of expiry, whether the server answers or not`() {
+    @Test func `in the sandbox access ends at the instant of expiry, without a grace period`() {
         let state = state(Fixture.customer(subscriptions: [Fixture.subscription()]), acquired: ["film.noir"])
         #expect(hasAccess(state, at: end - 0.001))
         #expect(!hasAccess(state, at: end))
@@ -160,7 +160,7 @@ struct StoreStateTests {
         #expect(!hasAccess(state, at: later + 3600))
     }
 
-    @Test func `a valid answer gives no grace period`() {
+    @Test func `while an answer is valid there is no grace period`() {
         let customer = Fixture.customer(
             environment: .production, validUntil: end + 3600, subscriptions: [Fixture.subscription()])
         let state = state(customer, acquired: ["film.noir"])
@@ -189,7 +189,7 @@ struct StoreStateTests {
 
     // MARK: - Requests to the server
 
-    @Test func `the server is asked at once, at the end of its answer, and after 14 days`() {
+    @Test func `the server is asked at once, when its answer becomes invalid, and after 14 days at the latest`() {
         #expect(state(nil).nextRefresh == .distantPast)
         let ending = Fixture.customer(validUntil: start + 60)
         #expect(state(ending).nextRefresh == start + 60)

@@ -211,7 +211,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `the store's refusals have codes of their own`() async throws {
+    @Test func `the App Store's refusals have codes of their own`() async throws {
         let store = try await test.open()
         let failures: [(StoreUpdate.State, String)] = [
             (.failed(StoreFailure(code: .cancelled, reason: "no")), "operationCancelled"),
@@ -313,7 +313,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `an unlisted subscription is reported`() async throws {
+    @Test func `an unlisted subscription is reported once`() async throws {
         let store = try await test.open()
         var events = store.events.makeAsyncIterator()
         test.setAnswer(Fixture.customer(subscriptions: [Fixture.subscription("old.yearly")]))

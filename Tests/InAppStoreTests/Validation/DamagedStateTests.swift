@@ -29,7 +29,7 @@ final class DamagedStateTests {
         records.value(key, of: "anna", reportingTo: broadcaster)
     }
 
-    @Test func `wherever a bit is flipped or the file ends, the copy takes its place and the damage is set aside`()
+    @Test func `after any flipped bit or truncation, the copy is used and the damaged file is set aside`()
         throws
     {
         let records = try records()
@@ -59,7 +59,7 @@ final class DamagedStateTests {
         #expect(event?.sentence.contains(file(key).path + ".damaged") == true)
     }
 
-    @Test func `with both copies damaged a store runs, and is rebuilt from the server`() async throws {
+    @Test func `with both copies of its values damaged, a store runs and is rebuilt from the server`() async throws {
         let test = StoreTestContext(Fixture.customer(purchases: [Fixture.purchase("pack")]))
         var configuration = test.configuration()
         configuration.storage = try FileSecureStorage(directory: directory)

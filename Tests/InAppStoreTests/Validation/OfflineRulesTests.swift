@@ -95,7 +95,7 @@ struct OfflineRulesTests {
             testDescription: "sandbox, retrying the payment", environment: .sandbox,
             subscriptions: [Fixture.subscription(until: Fixture.start, state: .inBillingRetry)], seconds: 150),
     ])
-    func `the server is asked every 14 days, for a sandbox subscription every 150 s`(_ row: Interval) {
+    func `the server is asked every 14 days, and for a running sandbox subscription every 150 s`(_ row: Interval) {
         let state = state(row.subscriptions, row.environment, validUntil: .some(nil))
         #expect(state.nextRefresh == start + row.seconds)
     }

@@ -149,7 +149,7 @@ struct ProvisionalPurchaseTests {
         await third.close()
     }
 
-    @Test func `a subscription ends at its expiry, without grace`() async throws {
+    @Test func `a provisional subscription ends at its expiry, without a grace period`() async throws {
         test.breakServer()
         let store = try await open(
             AcceptingVerifier(

@@ -36,7 +36,7 @@ import Testing
         return arrived.withLock { $0 }
     }
 
-    @Test func `a shell sends the same request, byte for byte`() async throws {
+    @Test func `a shell that runs the command sends the same method, URL, headers and body`() async throws {
         let body = "it's \"5 $HOME `id` \\ \n ü\u{1F600} @file\n"
         let arrived = try #require(
             try await replayed { url in
@@ -76,7 +76,9 @@ import Testing
     }
 
     @Test(arguments: ["a\tb", "\u{202E}a\u{2069}", "a\u{3}b", "\u{1}%s\\n'!!'\"`$(id)\u{1B}[31m$HOME1"])
-    func `a shell sends a header and a body with control characters byte for byte`(text: String) async throws {
+    func `a shell that runs the command sends control characters of a header and a body unchanged`(text: String)
+        async throws
+    {
         let json = "{\n\t\"a\": \"\(text)\"\n}"
         // A listener rejects headers with control characters other than a tab.
         let value = text.utf8.contains { $0 < 0x20 && $0 != 0x09 } ? "a" : text
@@ -91,7 +93,7 @@ import Testing
     }
 
     @Test(arguments: unsafe.dropFirst())
-    func `a shell reads each word as it was`(_ sign: String) async throws {
+    func `a shell reads the URL and the headers of the command unchanged`(_ sign: String) async throws {
         let text = "a'\(sign)\\n%s!!\"$(id)\(sign)'"
         let record = Record(HTTPRequest(method: .get, url: "http://h/\(text)", headers: ["X-A": text, "X-B": "it's"]))
         let words = "curl() { for word; do printf '%s|' \"$word\"; done; }; "
@@ -100,7 +102,7 @@ import Testing
     }
 
     @Test(arguments: ["GET", "HEAD", "DELETE", "PUT", "PATCH", "PURGE"])
-    func `every method is sent without added headers`(method: String) async throws {
+    func `the command adds no headers to any method, apart from Host and Content-Length`(method: String) async throws {
         let arrived = try #require(try await replayed { HTTPRequest(method: .init(method), url: $0 + "/") })
         #expect(arrived.request.method.rawValue == method)
         #expect(arrived.body.isEmpty)
@@ -110,7 +112,7 @@ import Testing
         #expect(own.isEmpty)
     }
 
-    /// A body by its kind, because the test runner prints arguments and a body can be long.
+    /// The kind of a body. The test's argument is not the body itself, because the test runner prints arguments.
     enum Body: CaseIterable {
         case bytesThatAreNoText, aMillionLetters, aFilesName
 
@@ -124,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: Body.allCases)
-    func `binary and long bodies come from a file, and a body that looks like a file's name does not`(_ kind: Body)
+    func `binary bodies, long bodies and a body that looks like a file's name arrive unchanged`(_ kind: Body)
         async throws
     {
         let body = kind.bytes

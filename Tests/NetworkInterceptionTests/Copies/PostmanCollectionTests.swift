@@ -51,7 +51,7 @@ import Testing
         #expect(second?["response"] == [])
     }
 
-    @Test func `an address of IPv6 is a host without a port`() {
+    @Test func `the colons of an IPv6 address are not read as a port`() {
         let record = Record(HTTPRequest(method: .get, url: "http://[2001:db8::1]/"))
         let url = PostmanCollection([record], name: "One").json["item"]?[0]?["request"]?["url"]
         #expect(url == ["raw": "http://[2001:db8::1]/", "protocol": "http", "host": ["[2001:db8::1]"], "path": [""]])

@@ -9,7 +9,7 @@ import Testing
 @Suite struct CompletionHandlerFloretTests {
     typealias Handler = @Sendable (Record) -> Void
 
-    private final class Seeded: CompletionHandlerFloret {
+    private final class ClosureFloret: CompletionHandlerFloret {
         let before: @Sendable (Record, @escaping Handler) -> Void
         let after: @Sendable (Record, @escaping Handler) -> Void
 
@@ -41,9 +41,9 @@ import Testing
         return record
     }
 
-    @Test func `both handlers change the record, called at once or later on another thread`() async throws {
+    @Test func `a completion handler changes the record at once, or later on another thread`() async throws {
         let interceptor = Interceptor.running([
-            Seeded(
+            ClosureFloret(
                 before: { record, done in Thread.detachNewThread { done(Self.renamed(record, "http://a/new")) } },
                 after: { record, done in
                     var record = record
@@ -57,9 +57,9 @@ import Testing
         #expect(interceptor.reports.isEmpty)
     }
 
-    @Test func `a second call is ignored and reported`() async throws {
+    @Test func `a second call of a completion handler is ignored and reported`() async throws {
         let interceptor = Interceptor.running([
-            Seeded(before: { record, done in
+            ClosureFloret(before: { record, done in
                 done(Self.renamed(record, "http://a/first"))
                 done(Self.renamed(record, "http://a/second"))
             })
@@ -67,13 +67,17 @@ import Testing
         let answer = try await interceptor.transport(wrapping: .echo).send(getRoot)
         #expect(answer.headers["X-Target"] == "/first")
         #expect(interceptor.reports.map(\.code) == [.calledTwice])
-        #expect(interceptor.reports.first?.floret == "Seeded")
+        #expect(interceptor.reports.first?.floret == "ClosureFloret")
     }
 
-    @Test func `without a call before the deadline, the request continues unchanged, which is reported`() async throws {
+    @Test
+    func
+        `if a completion handler is not called before the deadline, the request continues unchanged, and this is reported`()
+        async throws
+    {
         let kept = Locked<Handler?>(nil)
         let interceptor = Interceptor.running([
-            Seeded(before: { record, done in kept.withLock { $0 = done } }),
+            ClosureFloret(before: { record, done in kept.withLock { $0 = done } }),
             Probe(before: { $0.designatedRequest.url += "next" }),
         ]) { $0.wait = { _ in } }
         let answer = try await interceptor.transport(wrapping: .echo).send(getRoot)
@@ -86,9 +90,9 @@ import Testing
         #expect(interceptor.reports.count == 1)
     }
 
-    @Test func `a cancelled caller does not wait for the handler`() async throws {
+    @Test func `a cancelled caller does not wait for the completion handler`() async throws {
         let isAsked = Gate()
-        let interceptor = Interceptor.running([Seeded(before: { _, _ in isAsked.open() })]) {
+        let interceptor = Interceptor.running([ClosureFloret(before: { _, _ in isAsked.open() })]) {
             $0.wait = { _ in try await untilCancelled() }
         }
         let transport = interceptor.transport(wrapping: .echo)

@@ -17,7 +17,9 @@ import Testing
     }
 
     @Test(arguments: [HTTPBody.text("0123456789"), .empty])
-    func `a connection lost in the answer gives its head and at most half of its body`(body: HTTPBody) async throws {
+    func `a connection lost during the response delivers the head and at most half of the body`(body: HTTPBody)
+        async throws
+    {
         let scene = FloretScene([FaultFloret([.init(.drop(.inAnswer))])]) { _ in Response(status: 201, body: body) }
         let answer = try await scene.send()
         #expect(answer.status == 201)
@@ -61,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `a body is cut or damaged, buffered or streamed`(isStream: Bool) async throws {
+    func `faults truncate and corrupt buffered and streamed bodies`(isStream: Bool) async throws {
         let whole = [UInt8](repeating: 7, count: 1000)
         let floret = FaultFloret([
             .init(.truncated(after: 30), .path("/cut")), .init(.corrupted(every: 100), .path("/damaged")),
@@ -85,7 +87,7 @@ import Testing
         #expect(again.indices.filter { again[$0] != 7 } == places)
     }
 
-    /// Returns how many of 200 requests fail, sent concurrently or one after another.
+    /// Sends 200 requests, concurrently or one after another, and returns the number of those that failed.
     private func refused(seed: UInt64, atOnce: Bool) async throws -> Int {
         let scene = FloretScene([FaultFloret([.init(.status(503), probability: 0.3)], seed: seed)])
         guard atOnce else {
@@ -100,12 +102,12 @@ import Testing
     }
 
     @Test func `the same seed causes the same number of faults, in sequence and concurrently`() async throws {
-        let one = try await refused(seed: 7, atOnce: false)
-        #expect(try await refused(seed: 7, atOnce: true) == one)
-        #expect((30...90).contains(one))
+        let count = try await refused(seed: 7, atOnce: false)
+        #expect(try await refused(seed: 7, atOnce: true) == count)
+        #expect((30...90).contains(count))
     }
 
-    @Test func `different seeds cause different faults, as many as the probability says`() async throws {
+    @Test func `the same seed causes the same faults, and another seed causes others`() async throws {
         func pattern(_ seed: UInt64) async throws -> [Bool] {
             let scene = FloretScene([FaultFloret([.init(.status(503), probability: 0.5)], seed: seed)])
             var pattern: [Bool] = []
@@ -117,7 +119,7 @@ import Testing
         #expect(try await pattern(2) != first)
     }
 
-    @Test func `each rule is drawn independently`() async throws {
+    @Test func `each rule hits independently of the other rules`() async throws {
         let rules = (0..<2).map { _ in FaultFloret.Rule(.truncated(after: 1), probability: 0.5) }
         let floret = FaultFloret(rules)
         let scene = FloretScene([floret])
@@ -144,7 +146,7 @@ import Testing
         .normal(mean: .milliseconds(250), deviation: .milliseconds(20)), .exponential(mean: .milliseconds(250)),
         .pareto(minimum: .milliseconds(125), shape: 2),
     ])
-    func `requests wait for the latency, and its mean is as configured`(latency: Latency) async throws {
+    func `requests wait for the latency, and the mean delay is as configured`(latency: Latency) async throws {
         let waited = Locked<[Duration]>([])
         let floret = FaultFloret([.init(.latency(latency))]) { duration in waited.withLock { $0.append(duration) } }
         let record = Record(HTTPRequest(method: .get, url: "http://a/"))
@@ -174,7 +176,9 @@ import Testing
         #expect(try await scene.send(.get, "http://a/text").body.text() == "abc")
     }
 
-    @Test func `a fault of the answer is selected by the app's request, wherever it was sent`() async throws {
+    @Test func `a fault after sending is selected by the app's request, even if another floret changed its URL`()
+        async throws
+    {
         let scene = FloretScene([
             FaultFloret([.init(.drop(.afterSending), .host("a.example") && .path("/x"))]),
             MapRemoteFloret([.init("away", from: .init(path: "/x"), to: .init(host: "b.example", path: "/y"))]),

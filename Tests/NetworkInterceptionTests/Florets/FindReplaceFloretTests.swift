@@ -11,7 +11,7 @@ import Testing
             body: .text(#"{"price": 1999}"#))
     }
 
-    @Test func `each side has its own modifiers, in their order`() async throws {
+    @Test func `requests and responses have their own modifiers, which run in order`() async throws {
         let scene = FloretScene([
             FindReplaceFloret(
                 willRequest: [.header(.set("X-One", "a")), .header(.replace("X-One", .literal("a"), with: "b"))],
@@ -23,7 +23,7 @@ import Testing
         #expect(scene.interceptor.florets[0].name == "Mine" && scene.interceptor.florets[0].summary == "Tries things")
     }
 
-    @Test func `headers are set once, appended and removed, names compared without case`() async throws {
+    @Test func `headers are set, appended and removed, and their names are compared without case`() async throws {
         let scene = FloretScene([
             FindReplaceFloret(willRequest: [
                 .header(.set("x-twice", "one")), .header(.append("X-Twice", "two")), .header(.remove("COOKIE")),
@@ -54,14 +54,14 @@ import Testing
         #expect(scene.last?.url == "/v2" && scene.last?.headers["Host"] == "shop.example")
     }
 
-    @Test func `a change to an invalid URL is not made, which is reported`() async throws {
+    @Test func `a change that would make the URL invalid is not made, and this is reported`() async throws {
         let scene = FloretScene([FindReplaceFloret(willRequest: [.url(replacing: .literal("http://"), with: "")])])
         try await scene.send(.get, "http://a.example/kept")
         #expect(scene.last?.url == "/kept")
         #expect(scene.interceptor.reports.map(\.code) == [.leftUnchanged])
     }
 
-    @Test func `a changed body has its own length`() async throws {
+    @Test func `a changed body gets a new Content-Length`() async throws {
         let scene = FloretScene(
             [
                 FindReplaceFloret(
@@ -77,18 +77,18 @@ import Testing
         #expect(answer.headers["Content-Length"] == "12")
     }
 
-    @Test func `a streamed body is changed across its pieces`() async throws {
+    @Test func `a text that spans two chunks of a streamed body is replaced`() async throws {
         let scene = FloretScene([FindReplaceFloret(willRequest: [.body(replacing: .literal("secret"), with: "open")])])
         try await scene.send(.post, body: .pieces("a sec", "ret door"))
         #expect(try await scene.last?.body.text() == "a open door")
     }
 
-    @Test func `a body that cannot be changed passes unchanged, which is reported`() async throws {
+    @Test func `a body that cannot be changed passes unchanged, and this is reported`() async throws {
         let scene = FloretScene([
             FindReplaceFloret(willRequest: [.body(replacing: .literal("a"), with: "b", upTo: 4)])
         ])
         try await scene.send(.post, headers: ["Content-Encoding": "identity"], body: .text("aa"))
-        #expect(try await scene.last?.body.text() == "bb", "identity is not an encoding")
+        #expect(try await scene.last?.body.text() == "bb", "identity means that the body is not encoded")
         try await scene.send(.post, headers: ["Content-Encoding": "gzip"], body: .text("aa"))
         #expect(try await scene.last?.body.text() == "aa")
         try await scene.send(.post, body: .pieces("aaa", "aaa"))
@@ -101,7 +101,7 @@ import Testing
         #expect(scene.interceptor.reports[0].message.contains("gzip"))
     }
 
-    @Test func `images and event streams are not read`() async throws {
+    @Test func `images and event streams are not changed`() async throws {
         let scene = FloretScene([FindReplaceFloret(willRequest: [.body(replacing: .literal("a"), with: "b")])])
         for type in ["image/png", "text/event-stream"] {
             try await scene.send(.post, headers: ["Content-Type": type], body: .pieces("aa"))

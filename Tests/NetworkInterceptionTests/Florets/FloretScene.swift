@@ -4,7 +4,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// An app, an interceptor with the florets of a test, and a server that echoes its requests.
+/// An app, an interceptor with the florets of a test, and a server, which returns the body of each request by default.
 struct FloretScene {
     let interceptor: Interceptor
     let transport: any HTTPTransport
@@ -57,7 +57,7 @@ extension HTTPBody {
     func text() async throws -> String { String(decoding: try await collect(upTo: 1 << 24), as: UTF8.self) }
 }
 
-/// A folder of a test, removed with it.
+/// A temporary folder, which is removed with this object.
 final class ScratchFolder: Sendable {
     let path: String
 
@@ -77,7 +77,7 @@ final class ScratchFolder: Sendable {
         return file
     }
 
-    /// The relative paths of all files in the folder.
+    /// The relative paths of all files in the folder. Each file has a dot in its name.
     func files() -> [String] {
         let all = FileManager.default.enumerator(atPath: path)?.compactMap { $0 as? String } ?? []
         return all.filter { $0.contains(".") }.sorted()

@@ -8,7 +8,7 @@ import Testing
     private let network = InProcessTransport(
         AnyHTTPHandler { request in .ready(HTTPResponse(status: 200, headers: ["X-Target": request.url])) })
 
-    @Test func `florets in the order that makes sense`() async throws {
+    @Test func `the example of several florets sends the mapped request and injects the latency`() async throws {
         let faults = FaultFloret(
             [
                 .init(.drop(.afterSending), .path("/v1/purchases"), probability: 0.1),
@@ -31,7 +31,7 @@ import Testing
         #expect(faults.counts.map(\.hit) == [0, 1])
     }
 
-    @Test func `recording once, replaying from then on`() async throws {
+    @Test func `the example of recording replays the recorded response, and rejects another request`() async throws {
         let scratch = try ScratchFolder()
         let folder = scratch.path
         try await FloretScene([try MockFloret(.record, folder: folder)]).send(.get, "https://api.example.com/v1/items")

@@ -152,7 +152,7 @@ import Testing
     func `an invalid file is rejected with the location of the error`(text: String, reason: String) {
         do {
             _ = try FloretsFile(parsing: Array(text.utf8))
-            Issue.record("it was accepted")
+            Issue.record("the invalid file was accepted")
         } catch let error as InterceptionError {
             #expect(error.code == .invalidFile && error.reason.hasPrefix(reason), "\(error.reason)")
         } catch {
@@ -160,7 +160,7 @@ import Testing
         }
     }
 
-    @Test func `the error of an invalid file has its path, and a missing file has an error of its own`() throws {
+    @Test func `the error of an invalid file has the file's path, and a missing file has another error code`() throws {
         let folder = try ScratchFolder()
         let file = try folder.write("florets.json", #"{"florets": 1}"#)
         do {
@@ -193,7 +193,7 @@ import Testing
         ("", #", "body": true"#, "http://a.example/x?q=1", 2, false),
         (#", "body": true"#, #", "ignoreBodyItems": ["n"]"#, "http://a.example/x?q=1", 2, true),
     ])
-    func `each setting of the matching has an effect`(
+    func `each setting for the matching of requests has an effect`(
         settings: String, more: String, url: String, number: Int, isFound: Bool
     ) async throws {
         let folder = try ScratchFolder()

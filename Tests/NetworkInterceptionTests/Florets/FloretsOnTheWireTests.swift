@@ -8,7 +8,7 @@ import Testing
 /// Florets between a real client and a real server.
 @Suite(.timeLimit(.minutes(1)))
 struct FloretsOnTheWireTests {
-    /// Returns the framing of the request body, and the body.
+    /// Returns the body of the request. The header X-Length has its length or its transfer encoding.
     private let echo = AnyHTTPHandler { request in
         .suspended {
             let body = (try? await request.body.collect(upTo: 1 << 20)) ?? []
@@ -32,7 +32,7 @@ struct FloretsOnTheWireTests {
         }
     }
 
-    @Test func `a changed body goes out and comes in with its own length`() async throws {
+    @Test func `changed bodies of requests and responses have the right Content-Length`() async throws {
         let floret = FindReplaceFloret(
             willRequest: [.body(replacing: .literal("cat"), with: "elephant")],
             didRespond: [.body(replacing: .literal("elephant"), with: "ox")])
@@ -44,7 +44,7 @@ struct FloretsOnTheWireTests {
         }
     }
 
-    @Test func `a stream that was buffered is sent with a length, and any other in pieces`() async throws {
+    @Test func `a buffered stream is sent with Content-Length, and a stream over the limit in chunks`() async throws {
         try await send([BodyStreamFloret()], .pieces("abc", "def")) { #expect($0.headers["X-Length"] == "6") }
         let long = HTTPBody.stream(HTTPBodyStream(next: Self.pieces("abc", "def")))
         try await send([BodyStreamFloret(maximumConvertedByteSize: 4)], long) { answer in
@@ -76,7 +76,7 @@ struct FloretsOnTheWireTests {
         }
     }
 
-    @Test func `a connection that ends during the answer fails its reader`() async throws {
+    @Test func `a connection that ends during the response fails the reader of the body`() async throws {
         try await send([FaultFloret([.init(.drop(.inAnswer))])], .text("0123456789")) { answer in
             #expect(answer.status == 200)
             await #expect(throws: HTTPError(.connectionLost, "")) { try await answer.body.collect(upTo: 100) }

@@ -23,7 +23,7 @@ import Testing
         #expect(inspector.view(scene.interceptor)?.sections.last?.actions.map(\.id) == ["inspector.refresh"])
     }
 
-    @Test func `records are searched by the usual query, which applies to the next page too`() async throws {
+    @Test func `a query selects records, and it applies to the next page too`() async throws {
         let scene = FloretScene([inspector]) { request in Response(status: request.method == .put ? 418 : 200) }
         try await scene.send(.get, "http://a/Apples", headers: ["X-Own": "one two"])
         try await scene.send(.put, "http://a/pears")
@@ -64,7 +64,7 @@ import Testing
         #expect(rows(scene) == ["POST http://b/x"])
     }
 
-    @Test func `a failure is shown with its reason, and a removed record is rejected`() async throws {
+    @Test func `a failure is shown with its error code, and an unknown record is rejected`() async throws {
         let scene = FloretScene([FaultFloret([.init(.drop(.beforeSending))]), inspector])
         _ = try? await scene.send()
         try await scene.perform(inspector, "inspector.refresh")

@@ -49,11 +49,11 @@ import Testing
     ]
 
     @Test(arguments: cases)
-    func `absent parts of a location match anything`(example: Case) {
+    func `a mapping changes exactly the URLs that its location matches`(example: Case) {
         #expect(Mapping("m", from: example.from, to: example.to).url(for: example.url) == example.result)
     }
 
-    @Test func `an address of IPv6 has brackets in a URL, wherever it comes from`() {
+    @Test func `an IPv6 address in a mapping can have brackets or not`() {
         for address in ["::1", "[::1]"] {
             let away = MapRemoteFloret.Mapping("away", from: .init(host: "a"), to: .init(host: address, port: 8080))
             #expect(away.url(for: "http://a/x") == "http://[::1]:8080/x")

@@ -12,7 +12,9 @@ import Testing
 
     private var total: Duration { waited.withLock { $0.reduce(.zero, +) } }
 
-    @Test func `a stream is sent in pieces of a tenth of a second and arrives whole`() async throws {
+    @Test func `a stream is sent in chunks that take at most a tenth of a second each, and it arrives unchanged`()
+        async throws
+    {
         let scene = FloretScene([throttle(.init(up: 100))])
         try await scene.send(.post, body: .stream(HTTPBodyStream([Array(0..<25), [], Array(25..<50)])))
         #expect(scene.last?.body.buffered == Array(0..<50))
@@ -33,7 +35,8 @@ import Testing
         #expect(waited.withLock { $0 }.isEmpty)
     }
 
-    @Test func `a stream whose reader is cancelled while it waits stops its source`() async throws {
+    @Test func `a reader that is cancelled during the delay of a chunk cancels the source of the stream`() async throws
+    {
         let stopped = Locked(false)
         let floret = ThrottleFloret(.init(up: 1)) { _ in throw CancellationError() }
         let stream = HTTPBodyStream(next: { [1] }, cancel: { stopped.withLock { $0 = true } })

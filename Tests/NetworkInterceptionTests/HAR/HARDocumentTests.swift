@@ -8,13 +8,14 @@ import Testing
 @Suite struct HARDocumentTests {
     private static let start = Date(timeIntervalSince1970: 1_800_000_000.25)
 
-    /// The JSON as a text, to compare the order of members, which the equality of JSON ignores.
+    /// The JSON as a text, to compare the order of members, which the equality of JSON ignores. The parser replaces a
+    /// lone surrogate, so this function does too.
     private func ordered(_ text: String) throws -> String {
         try JSONValue(parsing: text.replacingOccurrences(of: "\\ud83d", with: "\\ufffd")).text()
     }
 
     @Test(arguments: HARFixtures.all.map(\.name))
-    func `a file of a browser is read and written without changes`(name: String) throws {
+    func `a file of a browser or another program is read and written without changes`(name: String) throws {
         let text = try #require(HARFixtures.all.first { $0.name == name }?.text)
         for mark in ["", "\u{FEFF}"] {
             let archive = try HARDocument(parsing: Array((mark + text).utf8))
@@ -45,7 +46,7 @@ import Testing
         #expect(charles[0].response?.status == 204)
     }
 
-    @Test func `times that do not add up are warnings, and browsers write them`() throws {
+    @Test func `times that do not add up are warnings, because programs write them`() throws {
         func warnings(_ text: String) throws -> [String] {
             try HARDocument(parsing: Array(text.utf8)).warnings.map(\.pointer)
         }
@@ -73,7 +74,9 @@ import Testing
         ("\"timings\":", "\"times\":", "/log/entries/0"),
         ("\"text\":\"ok\"", "\"text\":\"?\",\"encoding\":\"base64\"", "/log/entries/0/response/content/text"),
     ])
-    func `a fault of the structure is an error at its place`(part: String, other: String, pointer: String) throws {
+    func `an error in the structure is reported with its JSON Pointer`(part: String, other: String, pointer: String)
+        throws
+    {
         let text = HARFixtures.insomnia
         let range = try #require(text.range(of: part))
         let broken = Array(text.replacingCharacters(in: range, with: other).utf8)
@@ -88,7 +91,7 @@ import Testing
         #expect(error?.reason.contains("line 2") == true)
     }
 
-    /// Records of all kinds.
+    /// Four records: with text bodies, with binary bodies, with a failure, and without a result.
     private func records() -> [Record] {
         var posted = Record(
             HTTPRequest(
@@ -115,7 +118,7 @@ import Testing
         return [underway, failed, binary, posted]
     }
 
-    @Test func `records that were written come back`() throws {
+    @Test func `exported records are read back`() throws {
         let records = records()
         let archive = try HARDocument(parsing: HARDocument(records).encoded())
         #expect(archive.warnings.isEmpty)
@@ -133,7 +136,7 @@ import Testing
         #expect(read[3].result == nil)
     }
 
-    @Test func `bodies beyond the limit are left out, with a comment`() throws {
+    @Test func `a body over the limit is replaced with a comment`() throws {
         var options = HARDocument.ExportOptions()
         options.maximumBodyBytes = 3
         let content = HARDocument([records()[3]], options: options).entries[0].json["response"]?["content"]

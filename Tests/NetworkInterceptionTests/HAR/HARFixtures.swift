@@ -1,4 +1,4 @@
-/// Files in the shapes in which browsers and proxies write them, with the members they add.
+/// HAR files as browsers, Charles and Insomnia write them, with the members that these programs add.
 enum HARFixtures {
     static let all: [(name: String, text: String)] = [
         ("Chrome", chrome), ("Firefox", firefox), ("Safari", safari), ("Charles", charles), ("Insomnia", insomnia),

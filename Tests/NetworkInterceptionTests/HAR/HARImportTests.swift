@@ -4,9 +4,9 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// The deviations of programs that write HAR files.
+/// Reading HAR files that deviate from the specification, as programs write them.
 @Suite struct HARImportTests {
-    /// Insomnia's file with other text in some places.
+    /// Reads Insomnia's file after each `changes` pair has replaced its first text by its second.
     private func archive(_ changes: (String, String)...) throws -> HARDocument {
         var text = HARFixtures.insomnia
         for (part, other) in changes {
@@ -48,7 +48,7 @@ import Testing
         #expect(try only(archive).originalRequest.url == "http://shop.example/x")
     }
 
-    @Test func `an empty date, which Safari writes for an unknown one, is absent`() throws {
+    @Test func `an empty date, which Safari writes for an unknown one, counts as absent`() throws {
         let archive = try archive(("2026-03-01T14:00:00.000Z", ""))
         #expect(archive.warnings.map(\.pointer) == ["/log/entries/0/startedDateTime"])
         #expect(try only(archive).timing == .init())
@@ -59,12 +59,13 @@ import Testing
         ("2026-03-01T14:00:00Z", 0), ("2026-03-01T15:00:00.000+01:00", 0), ("2026-03-01T15:00:00+0100", 0),
         ("2026-03-01T09:00:00.0000000-05:00", 0), ("2026-03-01T14:00:00.250000+00:00", 0.25),
     ])
-    func `dates come with and without fraction and offset`(text: String, fraction: Double) throws {
+    func `dates are read with and without a fraction, in each form of the offset`(text: String, fraction: Double) throws
+    {
         let started = try only(archive(("2026-03-01T14:00:00.000Z", text))).timing.started
         #expect(started == RFC3339.date(from: "2026-03-01T14:00:00Z")?.addingTimeInterval(fraction))
     }
 
-    @Test func `a time without its parts counts as waiting time`() throws {
+    @Test func `a total time without phases counts as waiting time`() throws {
         let parts = "\"timings\":{\"blocked\":-1,\"dns\":-1,\"connect\":-1,\"send\":0,\n\"wait\":42.5"
         for timings in ["\"timings\":{\"wait\":-1", "\"timings\":{\"wait\":null", "\"timings\":{\"wait\":0"] {
             let timing = try only(archive((parts, timings))).timing
@@ -76,7 +77,7 @@ import Testing
         #expect(exported.entries[0].json["time"] == 42.5)
     }
 
-    @Test func `the time for TLS is within that for the connection`() throws {
+    @Test func `the time for TLS is a part of the time for the connection`() throws {
         let firefox = try HARDocument(parsing: Array(HARFixtures.firefox.utf8))
         let timing = firefox.records[0].timing
         let started = try #require(timing.started)
@@ -125,7 +126,7 @@ import Testing
         #""httpVersion":"HTTP/1.1","cookies":[],"headers":[{"name":"A","value":"1"},{"name":"content-encoding","value":"gzip"},{"name":"B","value":"2"}],"content":{"size":-1"#
     )
 
-    @Test func `a text that was compressed loses its secrets only`() throws {
+    @Test func `an export removes only the secrets of a decompressed text, but compressed bytes completely`() throws {
         let record = try only(archive(compressed, ("\"text\":\"ok\"", #""text":"{\"token\":\"planted\",\"a\":1}""#)))
         let exported = HARDocument([record]).entries[0]
         #expect(exported.json["response"]?["content"]?["text"] == #"{"token":"[redacted]","a":1}"#)
@@ -143,13 +144,13 @@ import Testing
         ("\"size\":2", false), ("\"size\":5", false), ("\"size\":6", true), ("\"size\":1", false),
         ("\"size\":-1", false),
     ])
-    func `a text is cut if it is shorter than its size by more than a byte order mark`(size: String, isCut: Bool)
+    func `a text counts as cut if it is more than a byte order mark shorter than its size`(size: String, isCut: Bool)
         throws
     {
         #expect(try only(archive(("\"size\":2", size))).bodies.response?.isCut == isCut)
     }
 
-    @Test func `a text in UTF-16 is whole at half its size, bytes are not`() throws {
+    @Test func `the size of a UTF-16 text counts the bytes of UTF-16`() throws {
         let wide = try only(
             archive(
                 ("\"size\":2", "\"size\":6"),
@@ -210,7 +211,7 @@ import Testing
             ])
     }
 
-    @Test func `a file may have several pages, none, or null`() throws {
+    @Test func `a file may have several pages, no pages, or null instead of pages`() throws {
         let page =
             #"{"startedDateTime":"","id":"page_1","title":null,"pageTimings":{"onLoad":null,"onContentLoad":"soon"}}"#
         let other = page.replacingOccurrences(of: "page_1", with: "page_2")

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `each value of a cookie is removed, and its attributes are kept`() throws {
+    @Test func `the value of a cookie is removed, and its name and attributes are kept`() throws {
         let chrome = try HARDocument(parsing: Array(HARFixtures.chrome.utf8))
         let shown = Redaction.standard.redacted(try #require(chrome.entries.first))
         let cookie = shown.json["request"]?["cookies"]?[0]

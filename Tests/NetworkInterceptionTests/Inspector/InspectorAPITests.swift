@@ -32,7 +32,7 @@ import Testing
         ("status=underway", []), ("text=nowhere", []), ("text=status:404", ["/status/404"]),
         ("text=method:post%20ada", ["/json"]),
     ])
-    func `a filter searches all parts of a record`(query: String, expected: [String]) async throws {
+    func `filters select records by text, method, status and host`(query: String, expected: [String]) async throws {
         let world = InspectorWorld()
         try await world.send("http://a.example/status/200")
         try await world.send("http://a.example/json", .post, body: "Ada")
@@ -43,13 +43,13 @@ import Testing
     }
 
     @Test(arguments: ["limit=0", "limit=1001", "limit=x", "after=1"])
-    func `an invalid filter is refused by name`(query: String) async throws {
+    func `an invalid filter is refused with the name of its parameter`(query: String) async throws {
         let answer = try await InspectorWorld().ask("/api/records?" + query)
         #expect(answer.status == 422)
         #expect(try await answer.body.json()["field"]?.stringValue == String(query.prefix { $0 != "=" }))
     }
 
-    @Test func `forgetting removes all records`() async throws {
+    @Test func `a DELETE request removes all records`() async throws {
         let world = InspectorWorld()
         try await world.send("http://a.example/1")
         #expect(try await world.ask("/api/records", .delete).status == 204)
@@ -104,7 +104,7 @@ import Testing
         }
     }
 
-    @Test func `records are exported as files that other programs read`() async throws {
+    @Test func `records are exported as HAR files and Postman collections`() async throws {
         let world = InspectorWorld()
         for status in [200, 404, 404] { try await world.send("http://a.example/status/\(status)?token=sesame") }
         let har = try await world.ask("/api/export?status=4xx")
@@ -166,7 +166,9 @@ import Testing
 
     // MARK: - Sending
 
-    @Test func `a record is sent again unchanged, through the florets, and is a new record`() async throws {
+    @Test func `a record is sent again through the florets, without its redacted headers, and becomes a new record`()
+        async throws
+    {
         let world = InspectorWorld()
         try await world.send(
             "http://a.example/json", .post, headers: ["Accept": "a/b", "Authorization": "Bearer x"], body: "one  two")
@@ -196,7 +198,7 @@ import Testing
         #expect(sent.body.buffered == Array("two".utf8))
     }
 
-    @Test func `a request can be written without a record`() async throws {
+    @Test func `a request can be sent without a record`() async throws {
         let world = InspectorWorld()
         let answer = try await world.ask("/api/requests", .post, json: ["url": "http://a.example/status/418"])
         #expect(try await answer.body.json()["status"] == 418)
@@ -211,7 +213,9 @@ import Testing
             (["headers": [["A B", "1"]]], "headers"), (["headers": [["A", "1\r\nB: 2"]]], "headers"),
             (["headers": ["A"]], "headers"), (["headers": "A: 1"], "headers"), (["body": [1]], "body"), ([1], "body"),
         ] as [(JSONValue, String)])
-    func `a request that cannot be sent is refused by its field`(change: JSONValue, field: String) async throws {
+    func `an invalid request is refused with the name of its invalid field`(change: JSONValue, field: String)
+        async throws
+    {
         let world = InspectorWorld()
         try await world.send("http://a.example/1")
         let id = try await world.newest().id
@@ -221,7 +225,9 @@ import Testing
         #expect(await world.interceptor.storage.records(10, after: nil).count == 1)
     }
 
-    @Test func `nothing is sent again without a transport, a record, or the whole body`() async throws {
+    @Test func `a request is sent only with a transport, with its whole body, and while the interceptor runs`()
+        async throws
+    {
         let silent = InspectorWorld { $0.transport = nil }
         try await silent.send("http://a.example/1")
         let path = "/api/records/\(try await silent.newest().id)/resend"
@@ -237,7 +243,7 @@ import Testing
         #expect(try await world.ask("/api/requests", .post, json: ["url": "http://a.example/"]).status == 409)
     }
 
-    @Test func `a failure to send is an answer, and recorded`() async throws {
+    @Test func `a request that fails is answered with its error, and is recorded`() async throws {
         let world = InspectorWorld { $0.transport = BrokenTransport() }
         let answer = try await world.ask("/api/requests", .post, json: ["url": "http://a.example/"]).body.json()
         #expect(answer["error"]?.stringValue?.isEmpty == false)
@@ -258,7 +264,7 @@ import Testing
         #expect(!world.interceptor.isRunning)
     }
 
-    @Test func `a floret's screen is set only by a form that the screen showed`() async throws {
+    @Test func `a floret's settings are changed only by a form of its screen`() async throws {
         let world = InspectorWorld()
         let text = String(decoding: try await world.ask("/florets/0").body.collect(upTo: 1 << 16), as: UTF8.self)
         let action = try #require(text.firstMatch(of: /action="([^"]+)"/)).output.1

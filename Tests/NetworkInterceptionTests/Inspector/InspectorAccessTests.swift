@@ -65,7 +65,7 @@ import Testing
         }
     }
 
-    @Test func `a token opens the page once and its cookie from then on`() async throws {
+    @Test func `a token in the URL is exchanged for a cookie, which opens the page`() async throws {
         let world = InspectorWorld { $0.access = .token("sesame") }
         let url = "http://192.168.1.2:8080/"
         #expect(try await status(world, url) == 401)

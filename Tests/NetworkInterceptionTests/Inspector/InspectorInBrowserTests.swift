@@ -44,7 +44,7 @@ struct InspectorInBrowserTests {
         #expect(answers[6...] == [3, "{\n  \"name\": \"Ada\"\n}", "29.9", true, true])
     }
 
-    @Test func `the keyboard alone searches, chooses, reads and goes back`() async throws {
+    @Test func `requests can be searched, opened and closed with the keyboard alone`() async throws {
         let world = InspectorWorld()
         for number in 1...30 { try await world.send("http://a.example/\(number)") }
         try await world.send("http://a.example/status/404")
@@ -67,7 +67,7 @@ struct InspectorInBrowserTests {
         #expect(answers == ["/status/404", true, "detail", "list", "text", "1 request", "No requests match."])
     }
 
-    @Test func `requests appear as they are made, also those that are sent again`() async throws {
+    @Test func `new requests appear at once, also those that are sent from the page`() async throws {
         let world = InspectorWorld()
         try await world.send("http://a.example/json", .post, headers: ["Cookie": "a=1"], body: "one")
         let answers = try await world.browse([
@@ -89,7 +89,7 @@ struct InspectorInBrowserTests {
         #expect(!world.interceptor.isRunning)
     }
 
-    @Test func `an answer is mocked, and a request copied for a shell and for Postman`() async throws {
+    @Test func `an answer can be mocked, and a request can be copied for a shell and for Postman`() async throws {
         let world = InspectorWorld(florets: [MockFloret()])
         try await world.send("http://a.example/status/418")
         let answers = try await world.browse([

@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: ["abc", "", "9223372036854775808", "x-y", "x-18446744073709551616"])
-    func `a position that no feed has written is refused`(_ since: String) async throws {
+    func `a malformed position is refused`(_ since: String) async throws {
         let answer = try await InspectorWorld().ask("/api/updates?since=\(since)")
         #expect(answer.status == 422)
         #expect(try await answer.body.json()["detail"]?.stringValue?.hasPrefix("since is a position") == true)
@@ -84,7 +84,7 @@ import Testing
     }
 
     @Test(arguments: [1, 4, 8, 9, 12, 17, 40])
-    func `a page receives as many missed events as are kept, and is reset after more`(
+    func `a page receives the events that it missed, and is reset if it missed more than are kept`(
         _ missed: Int
     ) async throws {
         let world = InspectorWorld { $0.eventLimit = 8 }
@@ -98,14 +98,14 @@ import Testing
         case ...16: break  // Between the limit and its double, both are right.
         default: #expect(event.name == "reset")
         }
-        #expect(event.id == (try await position(world)), "it goes on from here either way")
+        #expect(event.id == (try await position(world)), "the page continues from the present position in each case")
     }
 
-    @Test func `4096 events are kept`() {
+    @Test func `4096 events are kept by default`() {
         #expect(InspectorPage.Configuration().eventLimit == 4096)
     }
 
-    @Test func `records that do not match are sent as ids only`() async throws {
+    @Test func `records that do not match the filter are sent as ids only`() async throws {
         let world = InspectorWorld()
         var events = try await Events(world, "status=4xx&since=" + position(world))
         try await world.send("http://a.example/status/200")
@@ -116,7 +116,7 @@ import Testing
         _ = try await events.untilAnswered("/status/404")
     }
 
-    @Test func `changes of switches and removals of records are sent`() async throws {
+    @Test func `enabling a floret and removing the records are sent as events`() async throws {
         let world = InspectorWorld()
         var events = try await Events(world, "since=" + position(world))
         _ = try await world.ask("/api/florets/0", .post, json: ["isEnabled": true])

@@ -57,7 +57,7 @@ struct InspectorViewsInBrowserTests {
         return hub
     }
 
-    @Test func `no value of the script appears as text, with or without florets`() async throws {
+    @Test func `no script value such as undefined appears as text, with or without florets`() async throws {
         for isBare in [true, false] {
             let world = InspectorWorld(isBare: isBare)
             try await world.send("http://a.example/status/204")
@@ -78,7 +78,7 @@ struct InspectorViewsInBrowserTests {
         }
     }
 
-    @Test func `the script adds children in one function, which ignores values without content`() async throws {
+    @Test func `the script adds children in only one place, and never as markup`() async throws {
         let world = InspectorWorld()
         let text = String(decoding: try await world.ask("/").body.collect(upTo: 1 << 20), as: UTF8.self)
         #expect(text.components(separatedBy: "replaceChildren(").count == 2)
@@ -115,7 +115,7 @@ struct InspectorViewsInBrowserTests {
         "/store/v1/devices/4f6a3c1e-8f6e-4c39-9d8c-0d8a5b1c2e3f/accounts/customer-1042/subscriptions/updates"
 
     @Test(arguments: widths)
-    func `the end of a long path is visible, and its title is the whole path`(width: Int) async throws {
+    func `the end of a long path is visible, and its title is the whole URL`(width: Int) async throws {
         let world = InspectorWorld()
         let url = "http://a.example\(Self.longPath)?wait=25&after=1700000042"
         try await world.send(url)
@@ -153,7 +153,9 @@ struct InspectorViewsInBrowserTests {
         #expect(answers[3...] == [true, true, true, .string(url), []])
     }
 
-    @Test func `repeated requests in a row are one line, which opens by mouse and by key`() async throws {
+    @Test func `repeated requests in a row are one line, which opens with the mouse and with the keyboard`()
+        async throws
+    {
         let world = InspectorWorld()
         for number in 1...5 { try await world.send("http://a.example/updates?after=\(number)") }
         try await world.send("http://a.example/json")
@@ -183,7 +185,8 @@ struct InspectorViewsInBrowserTests {
         #expect(answers[4...] == [4, [], "/updates?after=1", "false"])
     }
 
-    @Test func `a line of repetitions keeps counting while requests come, and other outcomes stay visible`()
+    @Test
+    func `the count of a line of repetitions grows with new requests, and other outcomes have lines of their own`()
         async throws
     {
         let world = InspectorWorld()
@@ -224,7 +227,7 @@ struct InspectorViewsInBrowserTests {
     }
 
     @Test(arguments: widths, ["light", "dark"])
-    func `nothing is cut in any view`(width: Int, scheme: String) async throws {
+    func `no text is cut in any view`(width: Int, scheme: String) async throws {
         let world = InspectorWorld()
         for status in [200, 302, 404, 503, 503] { try await world.send("http://a.example/status/\(status)") }
         world.stamp.enabled = true
@@ -249,7 +252,8 @@ struct InspectorViewsInBrowserTests {
         #expect(answers == [[], [], "hub", [], "florets", []])
     }
 
-    /// A picture in the folder that `SOUK_PICTURES` names, for a person to look at.
+    /// The step that saves a picture in the folder that `SOUK_PICTURES` names, for a person to look at. There is no step
+    /// if the variable is not set.
     private func pictures(_ view: String, _ width: Int, _ scheme: String) -> [JSONValue] {
         guard let folder = ProcessInfo.processInfo.environment["SOUK_PICTURES"] else { return [] }
         return [["screenshot": .string("\(folder)/\(view)-\(width)-\(scheme).png")]]

@@ -10,7 +10,7 @@ import Testing
 
 /// An interceptor in front of a test service, and its inspector.
 struct InspectorWorld {
-    /// A clock that advances by a sixth of a second on each reading.
+    /// A clock that advances by 16 milliseconds on each reading.
     final class Clock: WallClock {
         private let instant = Locked(Date(timeIntervalSince1970: 1_790_000_000))
 
@@ -24,7 +24,7 @@ struct InspectorWorld {
         func sleep(until deadline: Date) async throws {}
     }
 
-    /// A floret that adds a header and requests English.
+    /// A floret that adds a header, and sends requests for `/moved` to another server.
     final class Stamp: InterceptableFloret, DisplayableFloret {
         private let isOn: Locked<Bool>
         let stamp = Locked("seen")

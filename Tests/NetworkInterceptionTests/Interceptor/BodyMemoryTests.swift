@@ -33,7 +33,7 @@ import Testing
             for value in 1...5 { answers.append(try await answer(interceptor, streaming(UInt8(value), 60))) }
             for (index, answer) in answers.enumerated() {
                 let body = try await answer.body.collect(upTo: 1000)
-                #expect(body == Array(repeating: UInt8(index + 1), count: 60), "it passes whole")
+                #expect(body == Array(repeating: UInt8(index + 1), count: 60), "the whole body passes")
             }
             let recorded = await interceptor.records.reversed()
             #expect(recorded.map { $0.response?.body.buffered?.count } == [60, 40, 0, 0, 0])
@@ -59,7 +59,7 @@ import Testing
         #expect(record.bodies.response == .init(byteCount: 70, isCut: true))
     }
 
-    @Test func `a request that waits for its answer holds no more than is granted`() async throws {
+    @Test func `a request body over the limit is recorded up to the limit`() async throws {
         let interceptor = Interceptor.running([]) { $0.maximumHeldBytes = 10 }
         let answered = try await answer(interceptor, streaming(1, 20), request: .bytes(Array(repeating: 3, count: 50)))
         let record = try #require(await interceptor.records.first)

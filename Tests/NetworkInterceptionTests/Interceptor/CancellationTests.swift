@@ -6,18 +6,18 @@ import Primitives
 import StoreTestSupport
 import Testing
 
-/// Cancellation in every phase of a request, compared with the behaviour without an interceptor.
+/// Cancellation in every phase of a request.
 @Suite struct CancellationTests {
     enum Phase: CaseIterable { case willRequest, connecting, didRespond }
 
     @Test(arguments: Phase.allCases, [true, false])
-    func `a cancelled call throws the same error as without an interceptor`(
-        _ phase: Phase, _ heedsIt: Bool
+    func `a call that is cancelled in any phase throws the error cancelled, and is recorded`(
+        _ phase: Phase, _ reactsToCancellation: Bool
     ) async throws {
-        let (isThere, mayGoOn) = (Gate(), Gate())
+        let (isReached, mayGoOn) = (Gate(), Gate())
         let stay: @Sendable () async -> Void = {
-            isThere.open()
-            if heedsIt { _ = try? await untilCancelled() } else { await mayGoOn.wait() }
+            isReached.open()
+            if reactsToCancellation { _ = try? await untilCancelled() } else { await mayGoOn.wait() }
         }
         let interceptor = Interceptor.running([
             Probe(
@@ -25,13 +25,13 @@ import Testing
                 after: { _ in if phase == .didRespond { await stay() } })
         ])
         let network = AnyTransport { _ in
-            if phase == .connecting { isThere.open() }
+            if phase == .connecting { isReached.open() }
             if phase == .didRespond { return HTTPResponse(status: 200) }
             do { try await untilCancelled() } catch { throw HTTPError(.cancelled, "cancelled") }
         }
         let transport = interceptor.transport(wrapping: network)
         let sending = Task { try await transport.send(getRoot) }
-        await isThere.wait()
+        await isReached.wait()
         sending.cancel()
         mayGoOn.open()
         await #expect(throws: HTTPError(.cancelled, "")) { try await sending.value }
@@ -40,7 +40,7 @@ import Testing
         #expect(record.timing.ended != nil)
     }
 
-    @Test func `an answer whose caller was cancelled is released`() async throws {
+    @Test func `the body of an answer is cancelled if the caller was cancelled meanwhile`() async throws {
         let (isAnswered, mayGoOn, isStopped) = (Gate(), Gate(), Gate())
         let interceptor = Interceptor.running([
             Probe(after: { _ in
@@ -77,17 +77,17 @@ import Testing
         await #expect(throws: HTTPError(.cancelled, "")) { try await sending.value }
     }
 
-    @Test func `an answer of a cancelled transport reaches the caller`() async throws {
-        let (isThere, mayGoOn) = (Gate(), Gate())
+    @Test func `the answer of a transport that ignores the cancellation reaches the caller`() async throws {
+        let (isReached, mayGoOn) = (Gate(), Gate())
         let interceptor = Interceptor.running([Probe()])
         let transport = interceptor.transport(
             wrapping: AnyTransport { _ in
-                isThere.open()
+                isReached.open()
                 await mayGoOn.wait()
                 return HTTPResponse(status: 200)
             })
         let sending = Task { try await transport.send(getRoot) }
-        await isThere.wait()
+        await isReached.wait()
         sending.cancel()
         mayGoOn.open()
         #expect(try await sending.value.status == 200)

@@ -107,7 +107,7 @@ import Testing
         #expect(kinds == [[.changedResponse], [.answered], [.failed]])
     }
 
-    @Test func `a floret that removes the result fails the request, which is recorded`() async throws {
+    @Test func `a floret that removes the result fails the request, and the failure is recorded`() async throws {
         let interceptor = Interceptor.running([Probe(after: { $0.result = nil })])
         await #expect(throws: InterceptionError(.noResult, "")) {
             try await interceptor.transport(wrapping: .echo).send(getRoot)
@@ -135,7 +135,7 @@ import Testing
         #expect(await interceptor.records.count == 1)
     }
 
-    @Test func `a bare floret is reported as having no effect, and one that is both kinds is not`() {
+    @Test func `a floret that neither intercepts nor displays is reported as having no effect`() {
         final class Bare: Floret {}
         final class Both: InterceptableFloret, DisplayableFloret {
             let enabledNow = Locked(true)
@@ -158,7 +158,7 @@ import Testing
         #expect(both.view(interceptor)?.title == "2 florets")
     }
 
-    @Test func `an unknown action is rejected by name`() async {
+    @Test func `an unknown action is rejected with its name`() async {
         final class Silent: DisplayableFloret {}
         let floret = Silent()
         #expect(floret.view(Interceptor([floret])) == nil)
@@ -169,7 +169,7 @@ import Testing
         #expect(error?.reason.contains("explode") == true)
     }
 
-    @Test func `before it runs and while it pauses, an interceptor asks no floret and records nothing`() async throws {
+    @Test func `before it runs and while it pauses, an interceptor calls no floret and records nothing`() async throws {
         let asked = Locked(0)
         let interceptor = Interceptor([Probe(before: { _ in asked.withLock { $0 += 1 } })])
         let transport = interceptor.transport(wrapping: .echo)
@@ -193,7 +193,7 @@ import Testing
         #expect(await interceptor.records.first?.timing.ended != nil)
     }
 
-    @Test func `the outermost of several interceptors runs first, each with its own records`()
+    @Test func `the outermost of several interceptors runs first, and each has its own records`()
         async throws
     {
         let inner = Interceptor.running([Probe("inner", before: { $0.designatedRequest.url += "/inner" })])
@@ -225,10 +225,10 @@ import Testing
             await interceptor.settled()
         }
         // An ended task may release its references a moment later.
-        try await until("both are released") { gone == nil && floret == nil }
+        try await until("the interceptor and its floret are released") { gone == nil && floret == nil }
     }
 
-    @Test func `a thousand requests at once are a thousand records, each with its own answer`() async throws {
+    @Test func `a thousand concurrent requests become a thousand records, each with its own answer`() async throws {
         let interceptor = Interceptor.running([
             Probe(before: {
                 await letOthersRun()

@@ -50,7 +50,7 @@ import Testing
         #expect(Set([sent.id, answered.id, ended.id]).count == 1)
     }
 
-    @Test func `every state is stored without secrets, also when only some of it changed since the one before`()
+    @Test func `every state is stored without secrets, even if only a part has changed since the last state`()
         async throws
     {
         let interceptor = Interceptor.running([
@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `a streamed answer is returned when its head has arrived, and its body piece by piece`() async throws {
+    @Test func `a streamed answer is returned when its head has arrived, and its body in chunks`() async throws {
         let more = Gate()
         let pieces = Locked<[[UInt8]]>([[1], [2]])
         let interceptor = Interceptor.running([Probe()])
@@ -122,7 +122,7 @@ import Testing
         #expect(record.timing.ended != nil)
     }
 
-    @Test func `a reader with all announced bytes need not read the end`() async throws {
+    @Test func `a body is recorded as complete when its reader has all announced bytes`() async throws {
         let interceptor = Interceptor.running([])
         let transport = interceptor.transport(
             wrapping: AnyTransport { _ in HTTPResponse(status: 200, body: .stream(HTTPBodyStream([[1, 2]]))) })
@@ -135,7 +135,7 @@ import Testing
         #expect(await interceptor.records.first?.bodies.response == .init(byteCount: 2))
     }
 
-    @Test func `a body that fails gives its reader the same error, which is recorded`() async throws {
+    @Test func `a body that fails gives its reader the same error, and the failure is recorded`() async throws {
         let interceptor = Interceptor.running([])
         let pieces = Locked(1)
         let transport = interceptor.transport(
@@ -161,7 +161,7 @@ import Testing
         #expect(record.response?.body.buffered == [9])
     }
 
-    @Test func `a server that answers before it has read the upload is recorded, and then the rest of the upload`()
+    @Test func `an answer that comes before the upload was read is recorded at once, and the rest of the upload later`()
         async throws
     {
         let rest = Gate()
@@ -195,7 +195,7 @@ import Testing
     }
 
     @Test func `a change during a slow write is stored next, so that the last state wins`() async throws {
-        /// A storage that stores each state when the test permits it.
+        /// A storage that stores the second state only when the test permits it.
         final class Slow: RecordStorage {
             let stored = MemoryRecordStorage()
             let states = Locked<[Record]>([])

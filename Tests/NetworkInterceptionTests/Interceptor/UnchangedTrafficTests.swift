@@ -134,7 +134,8 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 8])
-    func `a request cancelled before the head or in the body ends as without an interceptor`(_ count: Int) async throws
+    func `a request that is cancelled before or during its response ends as without an interceptor`(_ count: Int)
+        async throws
     {
         func observe(_ watched: (any HTTPTransport) -> any HTTPTransport) async throws -> [String] {
             let (isAsked, isClosed) = (Gate(), Gate())

@@ -10,7 +10,7 @@ import Testing
 
 /// The memory that a proxy uses for bodies.
 @Suite(.timeLimit(.minutes(2))) struct ProxyMemoryTests {
-    /// Returns the length, form and digest of the request body, or only the form for the path `/head`.
+    /// Returns the announced length of the request body, its real length, its digest, and whether it is a stream.
     private static let backend = AnyHTTPHandler { request in
         .suspended {
             let announced = request.headers["Content-Length"] ?? "none"
@@ -51,13 +51,13 @@ import Testing
             #expect(answer["count"]?.intValue == count && answer["announced"] == .string("\(count)"))
             #expect(answer["digest"] == .string(Hex.encode(SHA256.hash(body))))
             #expect(answer["isStream"] == .bool(count > 65_536))
-            try await until("what was held is given back") {
+            try await until("the memory of the first body is released") {
                 try await post(url, body)["isStream"] == .bool(count > 65_536)
             }
         }
     }
 
-    @Test func `a body that is too large is rejected, buffered or streamed`() async throws {
+    @Test func `a body over the limit is rejected`() async throws {
         try await withListener(Self.backend, held: 10, bodies: 1000) { url in
             #expect(try await post(url, bytes(1000, 1))["count"] == 1000)
             let answer = try await loopbackTransport().send(
@@ -66,7 +66,7 @@ import Testing
         }
     }
 
-    @Test func `many uploads and downloads at once pass whole, and their records stay within the bound`() async throws {
+    @Test func `many concurrent uploads pass unchanged, and their records have the first bytes`() async throws {
         // Random bytes may resemble a secret.
         let interceptor = Interceptor.running([]) {
             $0.maximumHeldBytes = 1 << 20

@@ -9,8 +9,8 @@ import Testing
 
 /// A reverse proxy between a real client and a real server.
 @Suite(.timeLimit(.minutes(2))) struct ReverseProxyTests {
-    /// Sends `request` to a proxy whose server answers the one connection it gets with `answer`. Returns what the
-    /// client got and what the server read of the head.
+    /// Sends `request` through a proxy to a server that responds with the bytes `answer`. Returns the result of the
+    /// client, and the head of the request that the server received.
     private func exchange(
         _ request: HTTPRequest, to path: String = "", preservesHost: Bool = false, answering answer: String
     ) async throws -> (answer: Result<HTTPResponse, any Error>, head: String) {
@@ -125,7 +125,7 @@ import Testing
         #expect(await proxy.respond(to: request).response().status == 200)
     }
 
-    @Test func `an upload arrives whole, and a long answer byte for byte`() async throws {
+    @Test func `an upload and a long answer pass completely`() async throws {
         let handler = AnyHTTPHandler { request in
             let body = request.body.buffered ?? []
             return .ready(
@@ -159,7 +159,7 @@ import Testing
         #expect(throws: HTTPError.self) { try half.get() }
     }
 
-    @Test func `a missing server is a 502, and a server that takes too long a 504`() async throws {
+    @Test func `a missing server gives a 502, and a server that takes too long gives a 504`() async throws {
         for (error, status, code) in [
             (HTTPError(.connectionFailed, "No connection."), 502, "upstream_connectionFailed"),
             (HTTPError(.timeout, "Too long."), 504, "upstream_timeout"),

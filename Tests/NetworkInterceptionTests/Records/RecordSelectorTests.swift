@@ -23,7 +23,9 @@ import Testing
         ("[::1]", "http://[::1]:80/", true), ("[::1]:80", "http://[::1]:80/", true), ("[::1]", "http://[::2]/", false),
         ("a.example", "http://user@a.example/", true), ("user", "http://user@a.example/", false),
     ])
-    func `hosts`(_ pattern: String, _ url: String, _ isSelected: Bool) async throws {
+    func `a host pattern selects hosts, with or without a port`(_ pattern: String, _ url: String, _ isSelected: Bool)
+        async throws
+    {
         #expect(try await keeps(.host(pattern), get(url)) == isSelected)
     }
 
@@ -33,16 +35,18 @@ import Testing
         ("**.png", "http://a/b/c.png", true), ("/*/*", "http://a/b", false), ("/a*c", "http://a/abc", true),
         ("", "http://a/b", false), ("***", "http://a/b/c", true),
     ])
-    func `paths`(_ pattern: String, _ url: String, _ isSelected: Bool) async throws {
+    func `a path pattern selects paths, where a star stands for one segment and two stars for any path`(
+        _ pattern: String, _ url: String, _ isSelected: Bool
+    ) async throws {
         #expect(try await keeps(.path(pattern), get(url)) == isSelected)
     }
 
-    @Test func `a pattern of many stars matches in time proportional to its length`() async throws {
+    @Test func `a pattern of many stars is matched without exponential time`() async throws {
         let selector = RecordSelector.path(String(repeating: "*a", count: 200))
         #expect(try await !keeps(selector, get("http://a/" + String(repeating: "a", count: 4000) + "b")))
     }
 
-    @Test func `bodies up to a length, sent and announced`() async throws {
+    @Test func `a maximum size is compared with the sent bytes and with an announced length`() async throws {
         let three = HTTPRequest(method: .post, url: "http://a/", body: .bytes([1, 2, 3]))
         #expect(try await keeps(.max(bytesize: 3), three))
         #expect(try await !keeps(.max(bytesize: 2), three))
@@ -56,7 +60,7 @@ import Testing
             try await keeps(.max(bytesize: 8), getRoot, HTTPResponse(status: 200, body: .stream(.init(next: { nil })))))
     }
 
-    @Test func `media types, evaluated when there is an answer`() async throws {
+    @Test func `a media type is compared with that of the answer`() async throws {
         let answer = HTTPResponse(status: 200, headers: ["content-type": "Image/PNG; q=1"])
         #expect(try await keeps(.contentType("image/png"), getRoot, answer))
         #expect(try await keeps(.contentType("image/*"), getRoot, answer))
@@ -64,7 +68,7 @@ import Testing
         #expect(try await !keeps(.contentType("image/png"), getRoot))
     }
 
-    @Test func `and, or, not`() async throws {
+    @Test func `selectors can be combined with and, or and not`() async throws {
         let get = RecordSelector.method(.get)
         #expect(try await keeps(get && .host("a"), getRoot))
         #expect(try await !keeps(get && .host("b"), getRoot))

@@ -47,7 +47,9 @@ import Testing
         #expect(await urls(storage, 0).isEmpty)
         #expect(await urls(storage, 2, after: records[3]) == ["3", "2"])
         #expect(await urls(storage, 9, after: records[0]).isEmpty)
-        #expect(await urls(storage, 1, after: record(9)) == ["5"], "after one that is not kept: the newest")
+        #expect(
+            await urls(storage, 1, after: record(9)) == ["5"],
+            "after an unknown record, the list begins with the newest")
         #expect(await storage.record(records[2].id)?.originalRequest.url == "http://a/3")
         #expect(await storage.record(UUID()) == nil)
     }
@@ -109,7 +111,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `one record and all records can be removed`(_ kind: Kind) async throws {
+    func `single records and all records can be removed`(_ kind: Kind) async throws {
         let storage = try storage(kind)
         let records = (1...4).map { record($0) }
         for record in records { await storage.store(record) }
@@ -127,7 +129,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `random operations have the same results as a list`(_ kind: Kind) async throws {
+    func `after random operations, the storage has the same records as a list`(_ kind: Kind) async throws {
         var random = SeededNumbers(state: 10)
         let storage = try storage(kind, RecordCapacity(records: 20))
         var list: [Record] = []
@@ -181,7 +183,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `a record comes back as it was`(_ kind: Kind) async throws {
+    func `a stored record is read back unchanged`(_ kind: Kind) async throws {
         let storage = try storage(kind)
         var record = Record(
             HTTPRequest(
@@ -242,7 +244,7 @@ import Testing
     }
 
     @Test(arguments: Kind.allCases)
-    func `records that many tasks store are all there, and each once`(_ kind: Kind) async throws {
+    func `records that many tasks store are all kept, each once`(_ kind: Kind) async throws {
         let storage = try storage(kind)
         await withTaskGroup(of: Void.self) { group in
             for number in 0..<200 {
@@ -260,7 +262,7 @@ import Testing
         #expect(records.allSatisfy { $0.response?.status == 201 })
     }
 
-    @Test func `a query form equals a typed query`() {
+    @Test func `the fields of a form make the same query as typed words`() {
         #expect(
             RecordQuery(HTTPQuery([("text", "a \"b c\""), ("method", "post"), ("host", "h"), ("status", "404")]))
                 == RecordQuery("a \"b c\" method:POST host:h status:404"))

@@ -21,7 +21,7 @@ import Testing
         #expect(await again.records(9, after: nil).map(\.originalRequest.url) == ["http://a/4", "http://a/3"])
     }
 
-    @Test func `files after a crash open with all records that were settled`() async throws {
+    @Test func `files that were copied during use, as after a crash, contain all settled records`() async throws {
         let storage = try SQLiteRecordStorage(path: place.path)
         for number in 1...20 { await storage.store(record(number)) }
         await storage.settled()
@@ -45,7 +45,7 @@ import Testing
         #expect(FileManager.default.contents(atPath: place.path)?.first == UInt8(ascii: "n"))
     }
 
-    @Test func `a closed storage stores nothing, finds nothing and does not wait`() async throws {
+    @Test func `a closed storage stores nothing and finds nothing, and its updates end`() async throws {
         let failures = Locked(0)
         let storage = try SQLiteRecordStorage(path: place.path) { _ in failures.withLock { $0 += 1 } }
         let updates = storage.updates

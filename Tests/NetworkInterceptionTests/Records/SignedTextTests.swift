@@ -9,7 +9,7 @@ import Testing
 @Suite struct SignedTextTests {
     static let simulator = "Souk Test Root CA"
 
-    /// The part of a certificate with the names: issuer, then subject.
+    /// Bytes that resemble a certificate in the part with the names: the issuer, then the subject.
     private static func certificate(_ subject: String, issuer: String = simulator) -> [UInt8] {
         func name(_ text: String) -> [UInt8] {
             [0x06, 0x03, 0x55, 0x04, 0x03, 0x0C, UInt8(text.utf8.count)] + text.utf8
@@ -83,12 +83,14 @@ import Testing
     }
 
     @Test(arguments: ["Apple Root CA - G3", "Souk Test Root CA 2", "souk test root ca", ""])
-    func `a JWS with another root is not shown`(root: String) async throws {
+    func `a JWS with another root is not decoded`(root: String) async throws {
         let (signed, everything) = try await shown(answer: Self.jws(["transactionId": "planted"], root: root))
         #expect(signed.isEmpty && !everything.contains("planted"))
     }
 
-    @Test func `secrets in claims and header are redacted`() async throws {
+    @Test func `secrets in the claims are redacted, and a JWS that was removed before storage is not decoded`()
+        async throws
+    {
         let jws = Self.jws(["transactionId": "7", "password": "planted-1", "nested": ["apiKey": "planted-2"]])
         let (signed, everything) = try await shown(answer: jws)
         #expect(signed.count == 1 && !everything.contains("planted"))
@@ -118,7 +120,7 @@ import Testing
         }
     }
 
-    @Test func `signed texts are kept in a file of records, and count towards its size`() async throws {
+    @Test func `decoded payloads are kept in a file of records`() async throws {
         let path = NSTemporaryDirectory() + "signed-\(UUID().uuidString)"
         defer { for end in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + end) } }
         let file = try SQLiteRecordStorage(path: path)

@@ -110,7 +110,7 @@ import Testing
         #expect(texts(records).contains("\"n\":1.0"), "a value that is not a secret stays")
     }
 
-    @Test func `no byte of a file of records has a secret, nor of its log`() async throws {
+    @Test func `neither a file of records nor its write-ahead log has a secret`() async throws {
         let place = TemporaryRecords()
         let storage = try SQLiteRecordStorage(path: place.path)
         let records = try await recorded(in: storage, redaction: redaction)
@@ -125,7 +125,7 @@ import Testing
         await storage.close()
     }
 
-    @Test func `without redaction every secret would be found`() async throws {
+    @Test func `without redaction, every secret in the recorded bytes is found`() async throws {
         let records = try await recorded(in: MemoryRecordStorage(), redaction: .none)
         let found = Set(leaks(texts(records)))
         #expect((1...27).map(Self.secret).filter { !found.contains($0) } == [Self.secret(5)])

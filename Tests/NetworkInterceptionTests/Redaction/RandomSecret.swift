@@ -3,7 +3,7 @@ import Foundation
 import HTTPCore
 import NetworkInterception
 
-/// A random secret in a random document, and where in traffic the document is.
+/// A random secret in a random document, with the place of the document in the traffic.
 struct RandomSecret {
     /// The prefix of every value, so that a leak is found in files with many values.
     static let beginning = "Zq8xV3"
@@ -39,7 +39,7 @@ struct RandomSecret {
     }
 }
 
-/// Creates documents in which `§` is a secret.
+/// Creates documents in which `§` is a secret of letters and digits, and `¤` one of digits.
 struct RandomDocument {
     var numbers: SeededNumbers
     private let escapesHTML: Bool

@@ -5,7 +5,7 @@ import NetworkInterception
 import Primitives
 import Testing
 
-/// Random secrets in random documents. None is found in records, pages, exports or reports.
+/// Random secrets in random documents. No secret is found in records, pages, exports or reports.
 ///
 /// `SOUK_SECRETS` is the number of secrets, and `SOUK_SECRETS_SEED` the first seed.
 @Suite struct RandomSecretsTests {

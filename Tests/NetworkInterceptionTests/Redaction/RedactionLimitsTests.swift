@@ -43,7 +43,7 @@ import Testing
     ]
 
     @Test(arguments: fragments)
-    func `the time is proportional to the length, whatever is repeated`(_ fragment: String) {
+    func `the time of redaction grows in proportion to the length, whichever fragment is repeated`(_ fragment: String) {
         let (short, long) = (time(fragment, 4096), time(fragment, 32_768))
         // Linear time is eight times as long, quadratic time 64 times.
         #expect(long < 24 * short || long < CLOCKS_PER_SEC / 8, "\(fragment.debugDescription): \(short), \(long)")
@@ -58,7 +58,7 @@ import Testing
         return clock() - begin
     }
 
-    @Test func `names that users add are compared in full, wherever there are names`() {
+    @Test func `added names are compared as a whole, in queries, JSON, XML and YAML`() {
         let redaction = Redaction.standard.adding(
             headers: ["X-Till"], queryItems: ["invite"], members: ["ssn", "größe", "field_2"])
         #expect(

@@ -40,7 +40,7 @@ import Testing
         ),
         ("data: {\"token\":\"t\"}\n\ndata: {\"id\":7}\n", "data: {\"token\":\"[redacted]\"}\n\ndata: {\"id\":7}\n"),
     ])
-    func `members of these names lose their values at any depth`(before: String, after: String) {
+    func `JSON members with the names of secrets lose their values at any depth`(before: String, after: String) {
         #expect(body(before) == after)
         #expect(body(after) == after, "a second redaction changes nothing")
     }
@@ -85,7 +85,7 @@ import Testing
         ("a={\"b\":\"https://h/?token=c\",\"d\":2}&e=f", "a={\"b\":\"https://h/?token=%5Bredacted%5D\",\"d\":2}&e=f"),
         ("see https://h/?token=b now", "see https://h/?token=%5Bredacted%5D now"),
     ])
-    func `only a body that begins with an item is redacted as a form`(before: String, after: String) {
+    func `only a body that begins with a form item is redacted as a form`(before: String, after: String) {
         #expect(body(before, type: "application/x-www-form-urlencoded") == after)
         #expect(body(after, type: "application/x-www-form-urlencoded") == after, "a second redaction changes nothing")
     }
@@ -105,15 +105,15 @@ import Testing
         #expect(Redaction.standard.redacted(record).originalRequest.body.buffered == Array("[redacted]".utf8))
     }
 
-    @Test func `forms and the parts of multipart bodies lose secrets too`() {
+    @Test func `forms and the parts of multipart bodies lose their secrets`() {
         let form = "application/x-www-form-urlencoded"
         #expect(
             body("password=p%26q&page=1&apiKey=k", type: form) == "password=%5Bredacted%5D&page=1&apiKey=%5Bredacted%5D"
         )
         #expect(body("pass%77ord=p&n=a+b", type: form) == "pass%77ord=%5Bredacted%5D&n=a+b")
-        let untold = Redaction.standard.redacted(
+        let undeclared = Redaction.standard.redacted(
             Record(HTTPRequest(method: .post, url: "http://h/", body: .text("password=p&n=a+b"))))
-        #expect(untold.designatedRequest.body.buffered == Array("password=%5Bredacted%5D&n=a+b".utf8))
+        #expect(undeclared.designatedRequest.body.buffered == Array("password=%5Bredacted%5D&n=a+b".utf8))
         #expect(body("n=a password=p", type: "text/plain") == "n=a password=[redacted]", "a setting in a text")
         let nested = "next=https%3A%2F%2Fh%2F%3Ftoken%3Dabc%26a%3D1"
         #expect(body(nested, type: form) == "next=https%3A%2F%2Fh%2F%3Ftoken%3D%255Bredacted%255D%26a%3D1")
@@ -158,7 +158,7 @@ import Testing
         #expect(body(#"{"number":"4111"}"#, by: redaction) == #"{"number":"4111"}"#)
     }
 
-    @Test func `encoded bodies are kept only on demand`() {
+    @Test func `encoded bodies are kept only if this is enabled`() {
         var record = Record(HTTPRequest(method: .get, url: "http://a/"))
         record.result = .success(Response(status: 200, headers: ["content-encoding": "gzip"], body: .bytes([31, 139])))
         #expect(Redaction.standard.redacted(record).response?.body.buffered == Array("[redacted]".utf8))

@@ -32,7 +32,7 @@ extension SecretCorpus {
         "see https://hooks.slack.com/commands/§ here",
     ].map { Planted(place: .body("text/plain"), template: $0) }
 
-    static let fewerNames = [
+    static let rareNames = [
         "CVV2", "cardCVV2", "CVV2_CODE", "Cvc2", "fb_exchange_token", "exchangeToken", "asyncToken", "psk", "wpa_psk",
         "transactionKey", "JWT_KEY", "bindpw", "totp_seed", "unlock_key", "privkey", "TokenCode",
         "otp_attempt", "sesskey", "_wpnonce", "verify_code", "client_key", "snmpCommunity",

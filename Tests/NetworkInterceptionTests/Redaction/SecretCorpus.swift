@@ -84,7 +84,7 @@ enum SecretCorpus {
         headers + headerValues + queries + urls + forms + members + nested + objects + escaped + markup + settings
         + quoted
         + blocks + wideBlocks + yamlInStrings + multipart + shapes + wide + declared + errors
-        + dialects + quotedHeaders + quotedHeadersInJSON + fewerNames + arguments + digests + padded
+        + dialects + quotedHeaders + quotedHeadersInJSON + rareNames + arguments + digests + padded
 
     private static func list(_ place: Planted.Place, _ templates: [String]) -> [Planted] {
         templates.map { Planted(place: place, template: $0) }

@@ -17,7 +17,7 @@ import Testing
     @Test(arguments: SecretCorpus.all)
     func `a planted secret is removed`(_ planted: Planted) {
         let record = planted.record(Self.secret, digits: Self.digits)
-        #expect(!Self.leaks(record).isEmpty, "without redaction it would be found")
+        #expect(!Self.leaks(record).isEmpty, "the record has the secret before redaction")
         let redacted = Redaction.standard.redacted(record)
         #expect(Self.leaks(redacted).isEmpty, "\(Self.texts(redacted))")
         let again = Redaction.standard.redacted(redacted)
@@ -28,7 +28,7 @@ import Testing
         arguments: SecretCorpus.members + SecretCorpus.nested + SecretCorpus.objects + SecretCorpus.escaped
             + SecretCorpus.markup
             + SecretCorpus.multipart)
-    func `a planted secret is removed from a body that was cut inside it`(_ planted: Planted) throws {
+    func `a planted secret is removed from a body that was cut inside the secret`(_ planted: Planted) throws {
         if planted.template.contains("ghp_") || planted.template.contains("gh\\u0070_") { return }
         var record = planted.record(Self.secret, digits: Self.digits)
         let body = try #require(record.response?.body.buffered)
@@ -75,7 +75,7 @@ import Testing
         texts(record).filter { $0.contains(secret) || $0.contains(digits) }
     }
 
-    /// All content of a record, decoded in each possible way.
+    /// All content of a record, with each reading of its bodies.
     static func texts(_ record: Record) -> [String] {
         var texts = [record.originalRequest.url, record.designatedRequest.url]
         var headers = record.originalRequest.headers.fields + record.designatedRequest.headers.fields
@@ -97,7 +97,7 @@ import Testing
     }
 }
 
-/// Bytes, decoded in each possible way.
+/// Bytes as text: in UTF-8, and without zero bytes, which shows the ASCII characters of UTF-16 and UTF-32.
 enum TextReadings {
     static func all(of bytes: [UInt8]) -> [String] {
         guard !bytes.isEmpty else { return [] }

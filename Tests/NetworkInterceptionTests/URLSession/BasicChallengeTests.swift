@@ -135,7 +135,7 @@
         }
 
         @Test(arguments: [nil, URLSession.AuthChallengeDisposition.performDefaultHandling, .useCredential])
-        func `without a credential the 401 reaches the app, which would wait for ever without an interceptor`(
+        func `without a credential, the response 401 reaches the app`(
             _ disposition: URLSession.AuthChallengeDisposition?
         ) async throws {
             let delegate = disposition.map { disposition in Delegate { _ in (disposition, nil) } }
@@ -150,7 +150,9 @@
             }
         }
 
-        @Test func `a body is sent again, except a stream, which was read`() async throws {
+        @Test func `a body is sent again with the credential, except for a stream, which was already read`()
+            async throws
+        {
             let delegate = Delegate { _ in (.useCredential, Self.right) }
             let interceptor = Interceptor.running([])
             try await withSession([interceptor], delegate) { session, url in

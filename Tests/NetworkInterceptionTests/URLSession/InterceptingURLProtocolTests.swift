@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `a completion handler gets one whole body, a delegate its pieces`() async throws {
+    @Test func `a completion handler gets the whole body at once, and a delegate gets its chunks`() async throws {
         final class Reader: NSObject, URLSessionDataDelegate {
             let pieces = Locked<[Data]>([])
             let end = Gate()
@@ -88,13 +88,13 @@ import Testing
         let reader = Reader()
         try await withSession(delegate: reader) { session, url, _ in
             let whole = Locked(Data())
-            let isThere = Gate()
+            let hasArrived = Gate()
             session.dataTask(with: url.appendingPathComponent("large")) { data, _, error in
                 #expect(error == nil)
                 whole.withLock { $0 = data ?? Data() }
-                isThere.open()
+                hasArrived.open()
             }.resume()
-            await isThere.wait()
+            await hasArrived.wait()
             #expect(whole.withLock { $0 } == Data(Self.large))
             #expect(reader.pieces.withLock { $0.isEmpty })
             session.dataTask(with: url.appendingPathComponent("large")).resume()
@@ -150,7 +150,7 @@ import Testing
         }
     }
 
-    @Test func `a challenge without credentials reaches the app instead of waiting for ever`() async throws {
+    @Test func `the response of a challenge reaches the app if there is no credential`() async throws {
         try await withSession { session, url, interceptor in
             let (data, response) = try await session.data(from: url.appendingPathComponent("login"))
             #expect((response as? HTTPURLResponse)?.statusCode == 401)
@@ -192,14 +192,14 @@ import Testing
 
     @Test(arguments: [false, true])
     func `a cancelled task ends as cancelled, in the network and in a floret`(_ isInFloret: Bool) async throws {
-        let isThere = Gate()
+        let hasArrived = Gate()
         let floret = Probe(before: { _ in
-            isThere.open()
+            hasArrived.open()
             if isInFloret { _ = try? await untilCancelled() }
         })
         try await withSession([floret]) { session, url, interceptor in
             let loading = Task { try await session.data(from: url.appendingPathComponent("never")) }
-            await isThere.wait()
+            await hasArrived.wait()
             loading.cancel()
             let error = await #expect(throws: URLError.self) { try await loading.value }
             #expect(error?.code == .cancelled)
@@ -227,10 +227,10 @@ import Testing
         })
         try await withSession([floret]) { session, url, interceptor in
             let answers = Diary()
-            let isThere = Gate()
+            let hasArrived = Gate()
             let task = session.dataTask(with: url.appendingPathComponent("held")) { data, _, _ in
                 answers.write(String(decoding: data ?? Data(), as: UTF8.self))
-                isThere.open()
+                hasArrived.open()
             }
             task.resume()
             await isAsked.wait()
@@ -245,17 +245,17 @@ import Testing
             for _ in 0..<3 { _ = try await session.data(from: url.appendingPathComponent("other")) }
             #expect(answers.all.isEmpty)
             task.resume()
-            await isThere.wait()
+            await hasArrived.wait()
             #expect(answers.all == ["late"])
         }
     }
 
     #if !canImport(Darwin)
         @Test func `a task whose cancellation is reported after its end ends once`() async throws {
-            let (isThere, mayAnswer) = (Gate(), Gate())
+            let (hasArrived, mayAnswer) = (Gate(), Gate())
             let floret = Probe(before: { record in
                 guard record.designatedRequest.path == "/late" else { return }
-                isThere.open()
+                hasArrived.open()
                 await mayAnswer.wait()
                 record.result = .success(Response(status: 200, body: .text("late")))
             })
@@ -265,7 +265,7 @@ import Testing
                     answer.yield(data)
                 }
                 task.resume()
-                await isThere.wait()
+                await hasArrived.wait()
                 // Foundation keeps this object while it cancels a task.
                 let urlProtocol = try #require(stored("_protocolStorage", in: task) as? URLProtocol)
                 let queue = try #require(stored("workQueue", in: task) as? DispatchQueue)

@@ -17,7 +17,9 @@ import Testing
         (301, "POST", "GET"), (302, "POST", "GET"), (303, "PUT", "GET"), (303, "HEAD", "HEAD"), (301, "PUT", "PUT"),
         (307, "POST", "POST"), (308, "POST", "POST"),
     ])
-    func `the method of the next request`(_ status: Int, _ method: String, _ expected: String) throws {
+    func `the method after a redirect depends on the status and the method before it`(
+        _ status: Int, _ method: String, _ expected: String
+    ) throws {
         let next = try #require(redirected(.init(method), status, "/there"))
         #expect(next.method.rawValue == expected)
         let hasBody = method == expected
@@ -32,15 +34,15 @@ import Testing
         ("https://a.example:1/", "https://a.example:1/", false),
     ])
     func `a redirect is resolved, and credentials stay within the origin`(
-        _ location: String, _ url: String, _ goAlong: Bool
+        _ location: String, _ url: String, _ keepsCredentials: Bool
     ) throws {
         let next = try #require(redirected(.get, 302, location))
         #expect(next.url == url)
-        #expect(next.headers.contains("Authorization") == goAlong)
+        #expect(next.headers.contains("Authorization") == keepsCredentials)
         #expect(next.headers.contains("Accept"))
     }
 
-    @Test func `a redirect that cannot be followed is a response`() {
+    @Test func `a response that is not a redirect to http or https is not followed`() {
         #expect(redirected(.get, 200, "/there") == nil)
         #expect(redirected(.get, 304, "/there") == nil)
         #expect(redirected(.get, 302, "file:///etc/passwd") == nil)

@@ -51,7 +51,9 @@ struct DOTTests {
         }
     }
 
-    @Test(.timeLimit(.minutes(1))) func `Graphviz draws sixty plugins that all talk to several others`() async throws {
+    @Test(.timeLimit(.minutes(1))) func `Graphviz draws sixty plugins that each exchange messages with several others`()
+        async throws
+    {
         let policies = (0..<60).map { number in
             Policy(
                 name: "Plugin \(number)", send: .init(commands: (1...3).map { "do.\((number * 7 + $0) % 60)" }),

@@ -61,7 +61,7 @@ enum Drawn {
         #expect(turned.asyncAPI().text() == graph.asyncAPI().text())
     }
 
-    @Test func `messages without a partner are marked, and found`() {
+    @Test func `messages without a partner are not connected, and are findings`() {
         let graph = HubGraph(policies: Drawn.all)
         #expect(graph.channels.filter { !$0.isConnected }.map(\.message) == ["log.write", "store.restore"])
         #expect(graph.findings == Policy.findings(among: Drawn.all))
@@ -76,14 +76,14 @@ enum Drawn {
         #expect(try #require(channels.first { $0.message == "info" }).receiversAtLaunch.isEmpty)
     }
 
-    @Test func `plugins with the same name have different labels, also from a plugin with that label as its name`() {
+    @Test func `plugins with the same name get different labels, even if a label is the name of another plugin`() {
         let names = ["A", "A", "A (2)", "A"].map { Policy(name: $0) }
         let labels = HubGraph(policies: names).plugins.map(\.label)
         #expect(labels == ["A", "A (3)", "A (4)", "A (2)"])
         #expect(Set(HubGraph(policies: Drawn.all + Drawn.all).plugins.map(\.label)).count == 6)
     }
 
-    @Test func `two receivers, a plugin that calls itself and a repeated name are drawn`() {
+    @Test func `two receivers and a plugin that calls itself have links, and a repeated name has one link`() {
         let graph = HubGraph(policies: [
             Policy(
                 name: "A", send: .init(commands: ["x", "x"]), receive: .init(commands: ["x"]), subscribe: ["e"],

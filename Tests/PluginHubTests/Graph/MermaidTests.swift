@@ -58,7 +58,7 @@ private struct Flowchart {
 }
 
 @Suite struct MermaidTests {
-    @Test func `the complete flowchart of a small hub`() {
+    @Test func `the flowchart of a small hub has all its plugins and messages`() {
         #expect(
             HubGraph(policies: Drawn.all).mermaid() == """
                 flowchart LR

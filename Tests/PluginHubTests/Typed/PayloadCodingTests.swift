@@ -4,7 +4,7 @@ import Testing
 
 @testable import PluginHub
 
-/// The payload coder gives the same results as Foundation's coders.
+/// The payload coder gives the same results as Foundation's coders, except for dates.
 @Suite struct PayloadCodingTests {
     private enum Shape: Codable, Equatable {
         case circle(radius: Double)
@@ -64,7 +64,7 @@ import Testing
         try JSONValueDecoder.decode(type, from: value, rules: PayloadCoding.rules)
     }
 
-    @Test func `every kind of field survives encoding`() throws {
+    @Test func `a value with every kind of field is decoded as it was encoded`() throws {
         let original = Everything()
         #expect(try decode(Everything.self, from: encode(original)) == original)
     }
@@ -104,7 +104,7 @@ import Testing
         (#"{"a": {"b": [{"c": 1, "at": "yesterday"}]}}"#, "invalidField a.b[0].at"),
         (#"{"a": {"b": [{"c": 1, "link": 4}]}}"#, "invalidField a.b[0].link"),
     ])
-    func `an invalid value is named by its path`(json: String, expected: String) throws {
+    func `the error of an invalid value names its path`(json: String, expected: String) throws {
         struct Item: Decodable {
             let c: Int8
             let id: MessageID?

@@ -180,7 +180,9 @@ private final class Model: PluginProtocol {
         withExtendedLifetime(subscription) {}
     }
 
-    @Test func `one side may be typed while the other is not`() throws {
+    @Test func `a typed receiver works with an untyped sender, and an untyped subscriber with a typed publisher`()
+        throws
+    {
         let (screen, model) = try start()
         try screen.send(command: "info.refresh", ["force": true, "unknown": 1])
         #expect(try screen.query("info.get", ["language": "de"]) == ["title": "de", "lines": [["text": "-"]]])

@@ -14,7 +14,7 @@ import Testing
         /// The answer about subscriptions, or `nil` if there is no such request.
         var subscriptions: (@Sendable (RemoteBackend) -> ScriptedTransport.Step)?
         let expected: @Sendable (RemoteBackend) -> [PaidFeature]
-        /// The rows of the subscriptions that are reported.
+        /// The indices of the rows that are reported as unreadable.
         var reported: [Int] = []
 
         var testDescription: String { situation }

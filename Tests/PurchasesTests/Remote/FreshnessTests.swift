@@ -42,7 +42,7 @@ import Testing
         #expect(asked == [1, 1, 1, 1, 2, 3])
     }
 
-    @Test func `the default ages are five minutes and 25 hours`() {
+    @Test func `the default maximum ages are five minutes and 25 hours`() {
         let configuration = RemotePurchasePlugin.Configuration(baseURL: "http://server", key: "pk")
         #expect(configuration.freshness == .init(foreground: .seconds(300), background: .seconds(90_000)))
         #expect(!configuration.isInBackground())

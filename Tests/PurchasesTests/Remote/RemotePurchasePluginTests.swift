@@ -10,7 +10,7 @@ import Testing
     @Test func `without a user there is no request`() async throws {
         let (plugin, _) = try await backend.plugin([], user: nil)
         let expected = PurchaseError(.noUserId)
-        func refusesEverything() async {
+        func expectRefusals() async {
             await #expect(throws: expected) { try await plugin.getFeatures() }
             await #expect(throws: expected) { try await plugin.getPaidFeatures() }
             await #expect(throws: expected) { try await plugin.getSubscriptions() }
@@ -18,13 +18,13 @@ import Testing
             await #expect(throws: expected) { try await plugin.getWebPricePoints(with: ["a"]) }
             await #expect(throws: expected) { try await plugin.restorePurchases() }
         }
-        await refusesEverything()
+        await expectRefusals()
         try await plugin.logIn(appUserId: .string("ada"))
         await plugin.logOut()
-        await refusesEverything()
+        await expectRefusals()
     }
 
-    @Test func `requests have the expected form`() async throws {
+    @Test func `requests have their paths, headers and bodies`() async throws {
         let (plugin, transport) = try await backend.plugin([
             backend.features(backend.feature("pro", subscription: backend.first)),
             backend.subscriptions(backend.subscription(backend.first)), backend.pricePoints(),
@@ -99,7 +99,7 @@ import Testing
         await #expect(throws: PurchaseError(.decodingError)) { try await plugin.getPaidFeatures() }
     }
 
-    @Test func `a restore requests the features again and returns the active ones`() async throws {
+    @Test func `a restore requests the features again and lists the active ones as restored`() async throws {
         let (plugin, _) = try await backend.plugin([
             backend.features(
                 backend.feature("pro", subscription: backend.first), backend.feature("old", till: -1)),
@@ -112,7 +112,7 @@ import Testing
         #expect(try await plugin.restorePurchases().nothingToRestore)
     }
 
-    @Test func `operations of one plugin are not supported`() async throws {
+    @Test func `purchases, offers and cancellations are not supported`() async throws {
         let (plugin, _) = try await backend.plugin([])
         let client = try await PurchaseClient.with(plugin)
         let nobody = PurchaseError(.noSuitablePlugin)

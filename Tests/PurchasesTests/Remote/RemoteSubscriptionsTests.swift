@@ -12,7 +12,7 @@ import Testing
             ("new", 100, .active), ("active", 100, .active), ("active", -1, .active), ("canceled", 100, .cancelled),
             ("canceled", 0, .expired), ("is_upcoming", 100, .upcoming),
         ] as [(String, TimeInterval, Subscription.State)])
-    func `states are read`(state: String, end: TimeInterval, expected: Subscription.State) async throws {
+    func `the backend's states are read`(state: String, end: TimeInterval, expected: Subscription.State) async throws {
         let (plugin, _) = try await backend.plugin([
             backend.subscriptions(backend.subscription(backend.first, state: state, end: end))
         ])
@@ -31,7 +31,7 @@ import Testing
         #expect(subscription.type == .apple && subscription.originalTransactionID == "2000000123")
     }
 
-    @Test func `an unknown state drops one row, which is reported`() async throws {
+    @Test func `a row that is unreadable or has an unknown state is dropped and reported`() async throws {
         let (first, second) = (backend.first, backend.second)
         let (plugin, _) = try await backend.plugin([
             backend.subscriptions(
@@ -76,7 +76,7 @@ import Testing
         #expect(try await plugin.getSubscriptions().map(\.endDate) == [backend.date(5)])
     }
 
-    @Test func `a long chain of successors is walked once`() async throws {
+    @Test func `a long circle of successors is cut once`() async throws {
         let ids = (0..<2000).map { _ in UUID() }
         let rows = zip(ids, ids.dropFirst() + [ids[0]]).map { backend.subscription($0, next: $1) }
         let (plugin, _) = try await backend.plugin([.answer(json: ["subscriptions": .array(rows)])])

@@ -38,7 +38,7 @@ import Testing
 
     private func price(_ text: String) throws -> Decimal { try #require(Decimal(string: text)) }
 
-    @Test func `a single payment for a period`() async throws {
+    @Test func `a single payment for a period is a subscription that does not renew`() async throws {
         let (points, products) = try await read(point("a", "intro", intro))
         let cents = try price("0.99")
         #expect(
@@ -55,7 +55,7 @@ import Testing
         #expect(products.first?.localizedPriceString == "€0.99")
     }
 
-    @Test func `an introductory period before regular periods`() async throws {
+    @Test func `an introductory period before regular periods is the discount of a subscription`() async throws {
         let (points, products) = try await read(point("a", "intro_next", both()))
         let (first, later) = (try price("0.99"), try price("4.99"))
         #expect(
@@ -87,7 +87,7 @@ import Testing
         #expect(products.first?.introductoryDiscount?.paymentMode == expected)
     }
 
-    @Test func `a single payment for ever, and a free price point`() async throws {
+    @Test func `a single payment for ever and a free price point are non-consumable products`() async throws {
         let life = try await read(point("a", "lifetime", ["introTotalPrice": "14.99"]))
         #expect(life.points.map(\.payment) == [.oneTime(price: try price("14.99"), currency: "EUR")])
         #expect(life.products.map(\.productType) == [.nonConsumable])
@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `no identifiers cause no request, nor does a plugin without a web shop`() async throws {
+    @Test func `without identifiers or without a web shop, no request is sent`() async throws {
         let (plugin, _) = try await backend.plugin([])
         #expect(try await plugin.getProductsAndPricePoints(with: []).isEmpty)
         let (silent, _) = try await backend.plugin([]) { $0.sellsOnTheWeb = false }

@@ -88,7 +88,7 @@ import Testing
         #expect(transport.requests.map { $0.headers["If-None-Match"] } == [nil, "\"1\"", "\"1\"", "\"2\""])
     }
 
-    @Test func `one customer's answer is never another's`() async throws {
+    @Test func `one customer's answer is never returned for another`() async throws {
         let transport = ScriptedTransport([
             try answer(customer("ada"), headers: ["ETag": "\"1\""]),
             try answer(customer("bob"), headers: ["ETag": "\"2\""]), .answer(status: 304),
@@ -111,7 +111,7 @@ import Testing
     }
 
     /// The revisions in the answers and those that the client requires.
-    @Test func `a read requires the revision of the answer before`() async throws {
+    @Test func `a read requires the newest revision that the client knows`() async throws {
         let posted = PostTransactionsAnswer(customer: customer(), acknowledgedTransactionIDs: [], rejected: [])
         let transport = ScriptedTransport([
             try answer(customer(), headers: ["ETag": "\"1\"", "Souk-Revision": "7"]),
@@ -136,7 +136,9 @@ import Testing
         #expect(transport.requests.allSatisfy { $0.method == .get || $0.headers["Souk-Min-Revision"] == nil })
     }
 
-    @Test func `a write discards the revisions of other customers, and a full memory all others`() async throws {
+    @Test func `revisions of other customers are discarded by a write, and by a new customer when the memory is full`()
+        async throws
+    {
         let posted = PostTransactionsAnswer(customer: customer(), acknowledgedTransactionIDs: [], rejected: [])
         let transport = ScriptedTransport([
             try answer(customer("ada"), headers: ["Souk-Revision": "1"]),
@@ -155,7 +157,7 @@ import Testing
                 == [nil, nil, "2", nil, "3", nil, nil, nil, "5"])
     }
 
-    @Test func `a read in which a write ends sets no revision`() {
+    @Test func `a read during which a write ends sets no revision`() {
         var known = KnownRevisions(capacity: 4)
         let early = known.beginRead(of: "ada")
         let shorter = known.beginRead(of: "ada")
@@ -172,7 +174,9 @@ import Testing
         #expect(known.beginRead(of: "ada").header == nil && known.beginRead(of: "bob").header == "1")
     }
 
-    @Test func `every answer has the server's time, also a 304`() async throws {
+    @Test func `an answer has the server's time, also a 304, if its date is valid and it comes from no cache`()
+        async throws
+    {
         let (noon, later) = ("Fri, 20 Nov 2026 12:00:00 GMT", "Sat, 21 Nov 2026 12:00:00 GMT")
         let posted = PostTransactionsAnswer(customer: customer(), acknowledgedTransactionIDs: [], rejected: [])
         let transport = ScriptedTransport([
@@ -309,7 +313,7 @@ import Testing
         (422, .validationError, false), (429, .rateLimited, true), (500, .serverError, true),
         (501, .unsupported, false), (502, .serverError, true), (503, .serverError, true), (301, .protocolError, false),
     ])
-    func `a status has its error`(status: Int, code: PurchaseError.Code, isRetryable: Bool) async throws {
+    func `each status has its error`(status: Int, code: PurchaseError.Code, isRetryable: Bool) async throws {
         let transport = ScriptedTransport([.answer(status: status)])
         let error = await #expect(throws: PurchaseError.self) {
             try await client(transport, backoff: .none).customer("ada")
@@ -334,12 +338,12 @@ import Testing
         (.cancelled, .unreachable), (.bodyFailed, .unreachable), (.bodyTooLarge, .protocolError),
         (.protocolError, .protocolError), (.invalidURL, .protocolError), (.invalidHeader, .protocolError),
     ])
-    func `a transport's failure has its error`(failure: HTTPError.Code, code: PurchaseError.Code) async {
+    func `each failure of a transport has its error`(failure: HTTPError.Code, code: PurchaseError.Code) async {
         let transport = ScriptedTransport([.fail(HTTPError(failure, "So it is."))])
         await #expect(throws: PurchaseError(code)) { try await client(transport, backoff: .none).customer("ada") }
     }
 
-    @Test func `an unknown transport's failure means unreachable`() async {
+    @Test func `an unknown failure of a transport means that the server is unreachable`() async {
         let transport = ScriptedTransport([.fail(Refusal())])
         await #expect(throws: PurchaseError(.unreachable)) {
             try await client(transport, backoff: .none).customer("ada")
@@ -388,7 +392,7 @@ import Testing
         #expect(naps.withLock { $0.count } == 2)
     }
 
-    @Test func `a refusal is not repeated`() async {
+    @Test func `a refused request is not repeated`() async {
         let transport = ScriptedTransport([.answer(status: 401)])
         await #expect(throws: PurchaseError(.invalidKey)) { try await client(transport).customer("ada") }
         #expect(naps.withLock { $0.isEmpty })
@@ -409,7 +413,7 @@ import Testing
         #expect(naps.withLock { $0.isEmpty })
     }
 
-    @Test func `a cancelled caller gets no unreachable error`() async throws {
+    @Test func `a cancelled caller gets a cancellation error`() async throws {
         let arrived = Gate()
         arrived.open()
         let transport = ScriptedTransport([
@@ -451,7 +455,7 @@ import Testing
         #expect(requests.last?.headers["Idempotency-Key"] != nil)
     }
 
-    @Test func `without a token there is no request, and a later call can succeed`() async throws {
+    @Test func `without a token there is no request, and the error is retryable`() async throws {
         struct Away: Error {}
         var configuration = EntitlementServiceClient.Configuration(baseURL: "http://server", key: "pk_secret")
         configuration.customerToken = { _ in throw Away() }

@@ -43,7 +43,7 @@ import Testing
         #expect(naps.withLock { $0.isEmpty })
     }
 
-    @Test func `when all fail there is a pause, and then another round, until the last`() async {
+    @Test func `when all addresses fail, there is a pause before each further round`() async {
         let transport = ScriptedTransport(Array(repeating: .answer(status: 503), count: 9))
         await #expect(throws: PurchaseError(.serverError)) {
             try await client(transport, attempts: 3).customer("ada")
@@ -63,7 +63,7 @@ import Testing
     }
 
     @Test(arguments: [400, 401, 403, 404, 409, 413, 422, 501])
-    func `a refusal is final at all addresses`(status: Int) async throws {
+    func `after a refusal no other address is asked`(status: Int) async throws {
         let transport = ScriptedTransport([.answer(status: status)])
         await #expect(throws: PurchaseError.self) { try await client(transport).customer("ada") }
         #expect(naps.withLock { $0.isEmpty })

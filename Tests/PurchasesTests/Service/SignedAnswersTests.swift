@@ -122,7 +122,7 @@ private struct HashSigner: AnswerVerifier {
         }
     }
 
-    @Test func `a proxy that cannot reach the server is a network error`() async throws {
+    @Test func `the unsigned 502 of a proxy is a retryable error`() async throws {
         let transport = ScriptedTransport([.answer(problem(502)), .answer(problem(502))])
         let error = await #expect(throws: PurchaseError.self) { _ = try await client(transport).customer("ada") }
         #expect(error?.code == .serverError && error?.isRetryable == true && error?.underlying == nil)
@@ -167,7 +167,9 @@ private struct HashSigner: AnswerVerifier {
             ("2026-11-21T09:00:00Z", true), ("2026-11-21T08:59:59Z", false), ("2026-11-23T09:00:00Z", true),
             ("2026-11-23T09:00:01Z", false), ("2016-11-22T09:00:00Z", false), ("yesterday", false),
         ])
-    func `a signature of another day is not used`(date: String, isUsed: Bool) async throws {
+    func `an answer signed more than a day before or after the client's time is not used`(date: String, isUsed: Bool)
+        async throws
+    {
         let answer = try customer()
         let transport = ScriptedTransport([.perform { HashSigner(date: date).sign(answer, to: $0) }])
         let client = client(transport)
@@ -176,7 +178,7 @@ private struct HashSigner: AnswerVerifier {
     }
 
     @Test(arguments: [(300, 301, false), (300, 300, true)] as [(Int, TimeInterval, Bool)])
-    func `the app sets the tolerance of clocks`(
+    func `the app sets how far its clock may differ from the signature's date`(
         tolerance: Int, difference: TimeInterval, isUsed: Bool
     ) async throws {
         let answer = try customer()

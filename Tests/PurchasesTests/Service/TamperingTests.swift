@@ -16,8 +16,8 @@ import Testing
         let client: EntitlementServiceClient
         let plugin: RemotePurchasePlugin
 
-        /// Returns the names of the active features, from both clients.
-        func ask() async throws -> [[String]] {
+        /// Returns the names of Ada's features, from the client and from the plugin.
+        func features() async throws -> [[String]] {
             [
                 try await client.customer("ada").features.map(\.name),
                 try await plugin.getFeatures().features.map(\.name),
@@ -38,7 +38,7 @@ import Testing
         }
     }
 
-    /// Runs `body` with a server that has granted Ada "pro" and Ben everything.
+    /// Runs `body` with a server that has granted Ada "pro" and Ben "everything".
     private func withDevice(trusting other: Ed25519.PrivateKey? = nil, _ body: (Device) async throws -> Void)
         async throws
     {
@@ -85,7 +85,7 @@ import Testing
     @Test func `an unchanged answer is used, also a 304`() async throws {
         try await withDevice { device in
             for _ in 0..<2 {
-                let found = try await device.ask()
+                let found = try await device.features()
                 #expect(found == [["pro"], ["pro"]])
             }
             #expect(device.proxy.passed.map(\.status) == [200, 200, 304, 200])
@@ -103,7 +103,7 @@ import Testing
             ("another key", { $0.rename(key: "2025") }),
             ("a refusal", { $0.status = 403 }),
             ("a failure that keeps the signature", { $0.status = 503 }),
-            ("nothing changed", { ($0.status, $0.body) = (304, .empty) }),
+            ("the status 304", { ($0.status, $0.body) = (304, .empty) }),
         ]
         for (what, change) in changes {
             try await withDevice { device in
@@ -115,7 +115,7 @@ import Testing
 
     @Test func `a replayed earlier answer is refused`() async throws {
         try await withDevice { device in
-            _ = try await device.ask()
+            _ = try await device.features()
             _ = try await device.plugin.getSubscriptions()
             let recorded = device.proxy.passed
             let customer = try #require(recorded.first), features = recorded[1], subscriptions = recorded[2]
@@ -166,7 +166,7 @@ import Testing
         }
     }
 
-    @Test func `a proxy without its server is an outage, not an untrusted answer`() async throws {
+    @Test func `a proxy that cannot reach its server is an outage, not an untrusted answer`() async throws {
         try await withDevice { device in
             device.proxy.tamper { $0 = HTTPResponse(status: 502, body: .text("<html>Bad gateway</html>")) }
             let error = await #expect(throws: PurchaseError.self) { try await device.plugin.getFeatures() }

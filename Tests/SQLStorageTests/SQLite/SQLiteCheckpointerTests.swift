@@ -4,9 +4,9 @@ import Testing
 
 @testable import SQLStorage
 
-/// The checkpoints of the write-ahead log, which no reader or writer notices.
+/// The schedule of checkpoints of the write-ahead log, and their effect on readers.
 @Suite struct SQLiteCheckpointerTests {
-    @Test func `the log is checkpointed beside the writer, and the rest by the writer`() {
+    @Test func `a checkpoint runs beside the writer, and the writer copies the rest`() {
         var schedule = SQLiteCheckpointer.Schedule(pages: 100)
         #expect(schedule.step(at: 99) == .goOn)
         #expect(schedule.step(at: 100) == .start)

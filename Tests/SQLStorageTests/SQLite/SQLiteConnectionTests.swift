@@ -67,7 +67,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `pragmas, attached files and strings in double quotes are refused`() async throws {
+    @Test func `pragmas that write, attached files and strings in double quotes are refused`() async throws {
         let database = try SQLiteDatabase.temporary()
         let refused: [(String, SQLError.Code)] = [
             ("PRAGMA synchronous = OFF", .misuse), ("PRAGMA foreign_keys = OFF", .misuse),

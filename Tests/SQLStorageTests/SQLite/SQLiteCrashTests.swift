@@ -64,7 +64,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a file locked by another process is busy, after the time set for it`() async throws {
+    @Test func `a file locked by another process is busy, after the busy timeout`() async throws {
         let database = try SQLiteDatabase(path: folder.file())
         try database.migrate([Victim.schema])
         try await database.write { [path = folder.file()] _ in
@@ -80,7 +80,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `processes that migrate the same file at once apply everything once`() async throws {
+    @Test func `connections that migrate the same file at once apply each migration once`() async throws {
         let steps = (0..<200).map { SQLMigration("\($0)", [.sqlite: "CREATE TABLE t\($0) (v INTEGER)"]) }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for _ in 0..<4 {

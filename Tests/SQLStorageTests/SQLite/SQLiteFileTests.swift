@@ -39,7 +39,7 @@ import Testing
         try SQLiteFile(path: folder.file(name), busyTimeout: .milliseconds(50))
     }
 
-    /// The files of the folder. A file that was only read keeps an empty log and shared memory.
+    /// The files of the folder, without logs and shared memory, which remain beside a file that was only read.
     private var files: [String] {
         get throws { try folder.contents.filter { !$0.hasSuffix(".sqlite-wal") && !$0.hasSuffix("-shm") } }
     }

@@ -103,7 +103,7 @@ import Testing
     }
 
     @Test(arguments: ["", "-wal", "-shm"], [false, true])
-    func `nothing is written to a file that was renamed, and nothing read from another of its name`(
+    func `nothing is written to a renamed file, and nothing is read from another file of its name`(
         _ suffix: String, isLinked: Bool
     ) async throws {
         let folder = try TestFolder()
@@ -139,7 +139,7 @@ import Testing
         await again.close()
     }
 
-    @Test func `a commit fails if the file loses its name meanwhile`() async throws {
+    @Test func `a commit fails if the file is renamed meanwhile`() async throws {
         let folder = try TestFolder()
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { try $0.execute("CREATE TABLE t (v INTEGER NOT NULL) STRICT") }
@@ -549,7 +549,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a file is written to the disk with every commit, and foreign keys hold`() async throws {
+    @Test func `a durable connection syncs every commit to the log and enforces foreign keys`() async throws {
         let durable = try SQLiteConnection(path: folder.file(), mode: .write(.full), limits: .init(.init()))
         let pragmas = [("synchronous", "2"), ("foreign_keys", "1"), ("journal_mode", "wal")]
         for (name, value) in pragmas {

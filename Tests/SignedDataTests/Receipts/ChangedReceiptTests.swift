@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `a receipt is refused with any other value of a byte around the content`() throws {
+    @Test func `a receipt is refused with other values of the bytes around the content`() throws {
         for form in [ReceiptContainer.Form.distinguished, .pieces] {
             var container = try store.container()
             container.form = form
@@ -46,7 +46,7 @@ import Testing
     }
 
     @Test(arguments: [ReceiptContainer.Form.distinguished, .indefinite, .pieces])
-    func `a receipt cut anywhere, or with a byte more or less, is refused`(_ form: ReceiptContainer.Form) throws {
+    func `a receipt truncated anywhere, or with a byte more or less, is refused`(_ form: ReceiptContainer.Form) throws {
         var container = try store.container()
         container.form = form
         let bytes = try container.bytes()
@@ -74,7 +74,7 @@ import Testing
         #expect(refusal { try store.verifier.verify(longer) } == .malformed)
     }
 
-    @Test func `100 000 attributes are read or refused in bounded time`() throws {
+    @Test func `100 000 attributes are refused, and accepted with a higher limit`() throws {
         let attributes = (0..<100_000).map { ReceiptAttribute(type: $0 % 3 == 0 ? 2 : 6, value: [0x0C, 1, 0x41]) }
         let receipt = AppReceipt(
             receiptType: "ProductionSandbox", creationDate: ReceiptStore.creationDate,
@@ -87,11 +87,13 @@ import Testing
         configuration.maximumAttributes = 100_002
         let verified = try ReceiptVerifier(configuration: configuration).verify(bytes)
         #expect(verified.receipt.bundleID == "A")
-        #expect(verified.receipt.otherAttributes.count == 99_999, "the first of a number counts, the others are kept")
+        #expect(
+            verified.receipt.otherAttributes.count == 99_999,
+            "the first attribute of a type counts, the others are kept")
         #expect(verified.receipt.json["unknownAttributes"]?["2"]?.arrayValue?.count == 33_333)
     }
 
-    @Test func `deep nesting and false lengths are refused at once`() throws {
+    @Test func `deep nesting and false lengths are refused`() throws {
         let verifier = store.verifier
         let count = 2 << 20
         let header = Array(try store.sign().prefix(19))

@@ -56,13 +56,13 @@ import Testing
             ("not wrapped", DERWriter.sequence(data, octets)),
             ("no octet string", DERWriter.sequence(data, DERWriter.element(BERTag.context(0), container.payload))),
             (
-                "a piece that is none",
+                "pieces that are no octet strings",
                 DERWriter.sequence(
                     data,
                     DERWriter.element(
                         BERTag.context(0), DERWriter.element(BERTag.constructedOctetString, container.payload)))
             ),
-            ("something behind", DERWriter.sequence(data, explicit, DERWriter.null)),
+            ("a NULL after the content", DERWriter.sequence(data, explicit, DERWriter.null)),
         ]
         for (name, encapsulated) in malformed { #expect(try refused(encapsulated) == .malformed, "\(name)") }
         let usual = DERWriter.sequence(data, explicit)
@@ -83,7 +83,7 @@ import Testing
         }
         let cases: [(String, SignedDataError.Code, (inout ReceiptContainer) throws -> Void)] = [
             ("two good signers", .malformed, { $0.moreSigners = [try Self.signer(of: $0)] }),
-            ("something behind the signer's name", .chainInvalid, { $0.signerIdentity += DERWriter.null }),
+            ("a NULL after the signer's name", .chainInvalid, { $0.signerIdentity += DERWriter.null }),
             ("another form of certificate", .certificateMalformed, { $0.certificates[1][0] = 0xA0 }),
             ("a certificate of indefinite length", .certificateMalformed, { $0.certificates[1][1] = 0x80 }),
             ("signed attributes after the signature", .malformed, { $0.afterSignature = [0xA0, 0] }),
@@ -146,19 +146,19 @@ import Testing
         let extra = DERWriter.sequence(DERWriter.objectIdentifier(CMSIdentifier.sha256), DERWriter.null, DERWriter.null)
         let long: [UInt8] = [0x30, 0x81, UInt8(right.count - 2)] + right.dropFirst(2)
         let forged: [(String, [UInt8])] = [
-            ("rubbish behind the digest", message(right, after: 100)),
-            ("eight bytes of filling", message(right, after: 256 - 3 - right.count - 8)),
-            ("another block type", message(right, type: 2)), ("another filling", message(right, filler: 0xFE)),
+            ("bytes after the digest", message(right, after: 100)),
+            ("eight bytes of padding", message(right, after: 256 - 3 - right.count - 8)),
+            ("another block type", message(right, type: 2)), ("another padding byte", message(right, filler: 0xFE)),
             ("no NULL", message(info(ReceiptContainer.algorithm(CMSIdentifier.sha256, null: false), digest))),
-            ("more than NULL", message(info(extra, digest))), ("a long length", message(long)),
+            ("more than NULL", message(info(extra, digest))), ("a length in the long form", message(long)),
             (
                 "the name of another digest",
                 message(info(ReceiptContainer.algorithm(CMSIdentifier.sha1, null: true), digest))
             ),
             ("a longer digest", message(info(null, digest + [0]))),
             ("a shorter digest", message(info(null, digest.dropLast()))),
-            ("the digest alone", message(digest)), ("nothing", message([])),
-            ("in front instead of behind", [0, 1] + right + [UInt8](repeating: 0xFF, count: 254 - right.count)),
+            ("the digest alone", message(digest)), ("no digest", message([])),
+            ("the digest before the padding", [0, 1] + right + [UInt8](repeating: 0xFF, count: 254 - right.count)),
         ]
         for (name, message) in forged {
             let code = try refused(message)
@@ -204,7 +204,7 @@ import Testing
 
     // MARK: - The content
 
-    @Test func `extreme types, versions and dates are neither used nor fatal`() throws {
+    @Test func `extreme types are not truncated, and invalid dates are kept unread`() throws {
         func attribute(_ type: [UInt8], _ value: [UInt8], version: [UInt8] = [2, 1, 1]) -> [UInt8] {
             DERWriter.sequence(type, version, DERWriter.element(BERTag.octetString, value))
         }
@@ -239,7 +239,7 @@ import Testing
         ] {
             let receipt = try verified(attribute([2, 1, 21], DERWriter.ia5String(text)))
             #expect(receipt.expirationDate == nil, "\(text)")
-            #expect(receipt.otherAttributes.count == 1, "kept as it came")
+            #expect(receipt.otherAttributes.count == 1, "kept unread")
         }
         for (text, seconds) in [
             ("9999-12-31T23:59:59-23:59", 253_402_387_139.0), ("0001-01-01T00:00:00+00:00", -62_135_596_800),

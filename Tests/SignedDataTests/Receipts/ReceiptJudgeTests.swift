@@ -37,7 +37,7 @@ import Testing
         return all
     }
 
-    @Test func `OpenSSL and we accept every kind of receipt`() throws {
+    @Test func `OpenSSL and our verifier accept every kind of receipt`() throws {
         for (name, store, bytes) in try Self.good() {
             #expect(refusal { try store.verifier.verify(bytes) } == nil, "\(name)")
             #expect(OpenSSLJudge.accepts(bytes, root: store.chain.root), "\(name)")
@@ -71,7 +71,7 @@ import Testing
         #expect(try refused(EVP_md5()) == .chainInvalid)
     }
 
-    @Test func `OpenSSL accepts some receipts that we refuse, and never the reverse`() throws {
+    @Test func `our verifier refuses changed receipts, some of which OpenSSL accepts`() throws {
         let store = try ReceiptStore(leafKey: ReceiptStore.rsaKey)
         let container = try store.container()
         let bytes = try container.bytes()
@@ -103,7 +103,7 @@ import Testing
                 "the signer's algorithms and signature",
             ])
         let lax: [(String, [UInt8])] = [
-            ("something behind the end", bytes + [1, 2, 3]),
+            ("bytes after the end", bytes + [1, 2, 3]),
             ("an unneeded certificate", changed(container) { $0.certificates.append($0.certificates[2]) }),
             ("no root inside", changed(container) { $0.certificates.removeLast() }),
             ("certificates in another order", changed(container) { $0.certificates.reverse() }),

@@ -36,10 +36,10 @@ import Testing
         #expect(try quantity([0x80] + Array(repeating: 0, count: 7)).quantity == .min)
         let tooLarge = try quantity([1] + Array(repeating: 0, count: 8))
         #expect(tooLarge.quantity == nil)
-        #expect(tooLarge.otherAttributes.map(\.type) == [1701], "kept as it came")
+        #expect(tooLarge.otherAttributes.map(\.type) == [1701], "kept unread")
     }
 
-    @Test func `the line item id is a string, whatever the store writes`() throws {
+    @Test func `the line item id is a string, even if the receipt has a number`() throws {
         #expect(
             try purchase(attribute(1711, DERWriter.integer(340_000_558_053_130))).webOrderLineItemID
                 == "340000558053130")
@@ -65,14 +65,15 @@ import Testing
             ("2020-13-22T18:33:15Z", nil), ("2020-07-22T24:00:00Z", nil), ("2020-07-22T13:00:00PM+0000", nil),
             ("2020-07-22T00:00:00AM+0000", nil), ("2020-07-22T18:33:15Z ", nil), ("2020-07-22T18:33:15.Z", nil),
             ("2020-07-22T18:33:15+2400", nil), ("2020-07-22T18:60:15Z", nil), ("+020-07-22T18:33:15Z", nil),
-        ] as [(String, String?)]) func `dates are decoded in every form of stores and Xcode`(
+        ] as [(String, String?)]) func `dates are decoded in the forms of stores and Xcode`(
             _ text: String, _ expected: String?
         ) throws
     {
         for encoded in [DERWriter.ia5String(text), DERWriter.utf8String(text)] {
             let receipt = try receipt(attribute(12, encoded))
             #expect(receipt.creationDate.map { RFC3339.string(from: $0) } == expected)
-            #expect(receipt.otherAttributes.isEmpty == (expected != nil || text.isEmpty), "what is no date is kept")
+            #expect(
+                receipt.otherAttributes.isEmpty == (expected != nil || text.isEmpty), "a text that is no date is kept")
         }
     }
 
@@ -103,7 +104,7 @@ import Testing
         #expect(Array(payload.encodedBundleID) == DERWriter.utf8String("com.a"), "the input of the device hash")
     }
 
-    @Test func `no value of any attribute is a reason to refuse`() throws {
+    @Test func `no value of an attribute is refused, except an invalid purchase`() throws {
         let values: [[UInt8]] = [
             [], [0], [5, 0], [0x0C], [0x0C, 5, 65], [0x0C, 1, 0xFF], [0x02, 0x80], [0x24, 0x80, 0, 0],
             [0x0C, 0x81, 1, 65],

@@ -38,7 +38,7 @@ import Testing
         #expect(shuffled.der == ReceiptStore.receipt(purchases: 3).der, "DER orders sets by their bytes")
     }
 
-    @Test func `a receipt for another bundle or environment is refused`() throws {
+    @Test func `a receipt for another bundle or environment, or beyond a limit, is refused`() throws {
         let bytes = try store.sign()
         func refused(_ change: (inout ReceiptVerifier.Configuration) -> Void) -> SignedDataError.Code? {
             var configuration = store.configuration
@@ -72,7 +72,7 @@ import Testing
         #expect(try refused { $0.receiptType = "Xcode" } == .wrongEnvironment)
     }
 
-    @Test func `a development machine's type is accepted on request only`() throws {
+    @Test func `the receipt type of Xcode is accepted only if configured`() throws {
         var receipt = ReceiptStore.receipt()
         receipt.receiptType = "Xcode"
         let bytes = try store.sign(receipt)
@@ -114,7 +114,7 @@ import Testing
         #expect(Mirror(reflecting: ReceiptStore.device).children.isEmpty)
     }
 
-    @Test func `certificates are verified once, and their dates for each receipt`() throws {
+    @Test func `the dates of certificates are checked for each receipt`() throws {
         var early = CertificateTemplate.leaf
         early.notBefore = "20231101000000Z"
         early.notAfter = "20231201000000Z"
@@ -170,7 +170,7 @@ import Testing
         }
     }
 
-    @Test func `any number of threads share a verifier`() async throws {
+    @Test func `several threads share a verifier`() async throws {
         let verifier = store.verifier
         let receipts = try (0..<8).map { try store.sign(ReceiptStore.receipt(purchases: $0)) }
         let counts = try await withThrowingTaskGroup(of: Int.self) { group in

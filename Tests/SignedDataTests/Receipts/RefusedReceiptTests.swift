@@ -11,7 +11,7 @@ import Testing
 
     init() throws { store = try ReceiptStore() }
 
-    @Test func `a container with any wrong part is refused`() throws {
+    @Test func `a container with one wrong part is refused`() throws {
         let data = DERWriter.objectIdentifier(CMSIdentifier.data)
         let md5 = ReceiptContainer.algorithm([0x2A, 0x86, 0x48, 0x86, 0xF7, 0x0D, 0x02, 0x05], null: true)
         let sha1 = ReceiptContainer.algorithm(CMSIdentifier.sha1, null: true)
@@ -30,7 +30,7 @@ import Testing
                 { $0.digestAlgorithm = DERWriter.sequence(DERWriter.objectIdentifier(CMSIdentifier.sha256), data) }
             ),
             (
-                "something after the parameters", .malformed,
+                "a second NULL after the parameters", .malformed,
                 {
                     $0.digestAlgorithm = DERWriter.sequence(
                         DERWriter.objectIdentifier(CMSIdentifier.sha256), DERWriter.null, DERWriter.null)
@@ -55,14 +55,14 @@ import Testing
             ("two signers", .malformed, { $0.moreSigners = [DERWriter.sequence(DERWriter.integer(1))] }),
             ("revocation lists", .malformed, { $0.afterCertificates = [0xA1, 0] }),
             ("unsigned attributes", .malformed, { $0.afterSignature = [0xA1, 0] }),
-            ("something at the end", .malformed, { $0.afterEnd = [0] }),
+            ("a byte after the end", .malformed, { $0.afterEnd = [0] }),
             ("end of contents at the end", .malformed, { $0.afterEnd = [0, 0] }),
             ("an empty signature", .signatureInvalid, { $0.signature = [] }),
             ("a long signature", .signatureInvalid, { $0.signature = [UInt8](repeating: 1, count: 2000) }),
             ("no content", .payloadMalformed, { $0.payload = [] }),
             ("content that is no set", .payloadMalformed, { $0.payload = [0x30, 0] }),
-            ("content with something behind it", .payloadMalformed, { $0.payload += [0] }),
-            ("an attribute that is none", .payloadMalformed, { $0.payload = [0x31, 2, 5, 0] }),
+            ("content with a byte after it", .payloadMalformed, { $0.payload += [0] }),
+            ("a NULL in place of an attribute", .payloadMalformed, { $0.payload = [0x31, 2, 5, 0] }),
             ("an attribute without value", .payloadMalformed, { $0.payload = [0x31, 8, 0x30, 6, 2, 1, 1, 2, 1, 1] }),
         ]
         for (name, code, change) in cases {
@@ -72,7 +72,7 @@ import Testing
         #expect(try store.refusal { _ in } == nil)
     }
 
-    @Test func `signed attributes must name the content and its digest, each once`() throws {
+    @Test func `signed attributes must contain the content type and the digest, each once`() throws {
         let type = ReceiptContainer.attribute(CMSIdentifier.contentType, DERWriter.objectIdentifier(CMSIdentifier.data))
         let wrongType = ReceiptContainer.attribute(
             CMSIdentifier.contentType, DERWriter.objectIdentifier(CMSIdentifier.signedData))
@@ -133,7 +133,7 @@ import Testing
             } == .signatureInvalid)
     }
 
-    @Test func `ECDSA signatures with a high s are accepted, as Apple makes them`() throws {
+    @Test func `ECDSA signatures with a high s are accepted, because Apple creates them`() throws {
         var found = (high: false, low: false)
         for _ in 0..<64 where found != (true, true) {
             let bytes = try store.sign()
@@ -209,7 +209,7 @@ import Testing
         #expect(try refused(TestStore(intermediate: old)) == .certificateExpired)
     }
 
-    @Test func `a root of the same name is not the root, not even with the same key`() throws {
+    @Test func `a root of the same name is not trusted for receipts, even with the same key`() throws {
         let impostor = try ReceiptStore()
         let bytes = try impostor.sign()
         #expect(refusal { try store.verifier.verify(bytes) } == .untrustedRoot)
@@ -238,7 +238,9 @@ import Testing
             refusal { try ReceiptVerifier(configuration: configuration).verify(bytes) }
         }
         #expect(refused(bytes) == nil)
-        #expect(refused(try signer.sign(ReceiptStore.receipt())) == .untrustedRoot, "it signs for no store")
+        #expect(
+            refused(try signer.sign(ReceiptStore.receipt())) == .untrustedRoot,
+            "the certificate is refused for the sandbox")
         configuration.environments = nil
         #expect(refused(bytes) == .chainLength)
         configuration.environments = [.sandbox]
@@ -252,7 +254,7 @@ import Testing
         #expect(refused(bytes) == .untrustedRoot)
     }
 
-    @Test func `a failed chain is never cached`() throws {
+    @Test func `a refused chain stays refused`() throws {
         var configuration = store.configuration
         configuration.trustAnchors = []
         let bytes = try store.sign()

@@ -80,7 +80,7 @@ struct DeliveryTableTests: PaymentQueueTable {
 
     // MARK: - Redelivery
 
-    @Test func `a redelivery is answered with its verdict`() {
+    @Test func `a redelivery is answered with its result`() {
         expect([
             (.redeliver("1", 1), ["redelivered 1 failed unknownTransaction"]), (sold("1"), ["deliver 1"]),
             (.redeliver("1", 2), []),
@@ -94,7 +94,7 @@ struct DeliveryTableTests: PaymentQueueTable {
 
     // MARK: - Customer changes
 
-    @Test func `a held transaction is answered as pending, and waits without a timer until all are requested`() {
+    @Test func `a held transaction is answered as pending, and waits without a timer until all are delivered again`() {
         expect([
             (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
             (held("1"), ["answer p failed acknowledgementPending"]), (.retryDue("1", attempt: 0), []),
@@ -116,7 +116,7 @@ struct DeliveryTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a refusal during a redelivery is repeated, and answers no caller`() {
+    @Test func `a delivery refused while a redelivery is requested is repeated, and answers no caller`() {
         let newer = update(nil, .renewalChanged(.of("1", signature: "newer")))
         for refused in [held("1"), rejected("1")] {
             expect([

@@ -24,7 +24,7 @@ struct PaymentQueueStoreTests {
         return queue
     }
 
-    private func code(_ body: () async throws -> Void) async -> String {
+    private func thrownCode(_ body: () async throws -> Void) async -> String {
         do {
             try await body()
             return "nothing thrown"
@@ -44,10 +44,10 @@ struct PaymentQueueStoreTests {
         #expect(try await queue.present(owned) == owned)
         #expect(store.calls.all == [.ownedTransactions] && store.finished.isEmpty)
         await queue.shutDown()
-        #expect(await code { _ = try await queue.present(owned) } == "shutDown")
+        #expect(await thrownCode { _ = try await queue.present(owned) } == "shutDown")
     }
 
-    @Test func `questions about the customer reach the store`() async throws {
+    @Test func `requests about the customer reach the store`() async throws {
         let queue = await queue()
         var transaction = StoreTransaction.of("2")
         transaction.signedRenewalInfo = "renewal.info"
@@ -71,18 +71,19 @@ struct PaymentQueueStoreTests {
         await queue.shutDown()
     }
 
-    @Test func `a store without these features owns nothing, and its errors say that they are unsupported`()
+    @Test
+    func `a store without the optional features owns nothing, and its errors say that the others are unsupported`()
         async throws
     {
         let queue = PaymentQueue(configuration: .init(connection: PlainStoreConnection())) { _ in [:] }
         #expect(try await queue.ownedTransactions() == [])
-        #expect(await code { _ = try await queue.subscriptionStatuses() } == "storeFailed unsupported")
-        #expect(await code { _ = try await queue.appTransaction() } == "storeFailed unsupported")
+        #expect(await thrownCode { _ = try await queue.subscriptionStatuses() } == "storeFailed unsupported")
+        #expect(await thrownCode { _ = try await queue.appTransaction() } == "storeFailed unsupported")
         #expect(
-            await code { _ = try await queue.isEligibleForIntroductoryOffer(subscriptionGroupID: "g") }
+            await thrownCode { _ = try await queue.isEligibleForIntroductoryOffer(subscriptionGroupID: "g") }
                 == "storeFailed unsupported")
-        #expect(await code { try await queue.showManageSubscriptions() } == "storeFailed unsupported")
-        #expect(await code { _ = try await queue.beginRefundRequest(for: "1") } == "storeFailed unsupported")
+        #expect(await thrownCode { try await queue.showManageSubscriptions() } == "storeFailed unsupported")
+        #expect(await thrownCode { _ = try await queue.beginRefundRequest(for: "1") } == "storeFailed unsupported")
         await queue.shutDown()
     }
 
@@ -146,7 +147,7 @@ struct PaymentQueueStoreTests {
         await queue.shutDown()
     }
 
-    @Test func `a purchase is answered even if its request to the store never returns`() async throws {
+    @Test func `a purchase is answered when both its update and its request fail`() async throws {
         store.whenPaying { payment, store in
             store.send(
                 StoreUpdate(
@@ -247,11 +248,11 @@ struct PaymentQueueStoreTests {
             if case .answer = call { throw StoreFailure(code: .unsupported, reason: "ask the customer yourself") }
             if call == .storefront { throw Silence() }
         }
-        #expect(await code { try await queue.redeemOfferCode("SUMMER") } == "storeFailed invalidCode")
-        #expect(await code { try await queue.answer("m", with: .show) } == "storeFailed unsupported")
-        #expect(await code { _ = try await queue.storefront() } == "storeFailed")
+        #expect(await thrownCode { try await queue.redeemOfferCode("SUMMER") } == "storeFailed invalidCode")
+        #expect(await thrownCode { try await queue.answer("m", with: .show) } == "storeFailed unsupported")
+        #expect(await thrownCode { _ = try await queue.storefront() } == "storeFailed")
         await queue.shutDown()
-        #expect(await code { try await queue.redeemOfferCode("SUMMER") } == "shutDown")
+        #expect(await thrownCode { try await queue.redeemOfferCode("SUMMER") } == "shutDown")
     }
 
     @Test func `a cancelled caller is answered at once`() async throws {
@@ -263,7 +264,7 @@ struct PaymentQueueStoreTests {
         await #expect(throws: PaymentError(.cancelled, "")) { try await request.value }
     }
 
-    @Test func `a store without codes and messages says so`() async throws {
+    @Test func `a store without offer codes and messages refuses them`() async throws {
         let plain = PlainStoreConnection()
         await #expect(throws: StoreFailure.self) { try await plain.redeem(OfferCodeRedemption(code: "x")) }
         await #expect(throws: StoreFailure.self) { try await plain.answer("m", with: .show) }

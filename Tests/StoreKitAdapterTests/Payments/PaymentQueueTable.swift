@@ -68,7 +68,7 @@ extension PaymentQueueStateMachine.Action {
             "restored \(caller): " + transactions.map(\.words).joined(separator: " ")
         case .answerRestore(let caller, .failure(let error)): "restored \(caller) \(error.words)"
         case .complete(let completion): "complete \(completion.words)"
-        case .checkProduct(let payment): "inquire \(payment.id)"
+        case .checkProduct(let payment): "check \(payment.id)"
         case .answerRedelivery(let caller, .success): "redelivered \(caller)"
         case .answerRedelivery(let caller, .failure(let error)): "redelivered \(caller) \(error.words)"
         case .retryDelivery(let id, let attempt): "retry \(id) after \(attempt)"

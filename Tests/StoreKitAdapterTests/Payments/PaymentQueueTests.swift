@@ -45,7 +45,7 @@ struct PaymentQueueTests {
         ) { [server] in await server.deliver($0) }
     }
 
-    private func finished(_ count: Int) async {
+    private func waitForFinishes(_ count: Int) async {
         await store.calls.wait { $0.filter { if case .finish = $0 { true } else { false } }.count >= count }
     }
 
@@ -55,7 +55,7 @@ struct PaymentQueueTests {
         let answer = await queue.purchase("pack", quantity: 2)
         #expect(answer.outcome.words == "purchased pack")
         #expect(answer.transaction?.quantity == 2)
-        await finished(1)
+        await waitForFinishes(1)
         await queue.shutDown()
         #expect(store.finished == [try #require(answer.transaction?.id)])
         #expect(server.presented.all == store.finished)
@@ -108,7 +108,7 @@ struct PaymentQueueTests {
         }
         #expect(answers.count == 50)
         #expect(answers.allSatisfy { $0.0 == $0.1 })
-        await finished(50)
+        await waitForFinishes(50)
         await queue.shutDown()
         #expect(Set(store.finished).count == 50)
         #expect(store.finished.count == 50)
@@ -129,7 +129,7 @@ struct PaymentQueueTests {
         accepted.open()
         var completed = queue.completions.makeAsyncIterator()
         let transaction = try #require(await completed.next()?.completedTransaction)
-        await finished(1)
+        await waitForFinishes(1)
         #expect(store.finished == [transaction.id])
         await queue.shutDown()
     }
@@ -162,7 +162,7 @@ struct PaymentQueueTests {
         await #expect(throws: PaymentError(.acknowledgementPending, "")) { try await queue.redeliver(id) }
         isUp.withLock { $0 = true }
         try await queue.redeliver(id)
-        await finished(1)
+        await waitForFinishes(1)
         #expect(store.finished == [id])
         await #expect(throws: PaymentError(.unknownTransaction, "")) { try await queue.redeliver(id) }
         await queue.shutDown()
@@ -181,7 +181,7 @@ struct PaymentQueueTests {
         let queue = queue()
         await queue.start()
         _ = await queue.purchase("pack")
-        await finished(1)
+        await waitForFinishes(1)
         await queue.shutDown()
         #expect(server.presented.all.count == 4)
         #expect(store.finished.count == 1)
@@ -197,7 +197,9 @@ struct PaymentQueueTests {
         #expect(store.finished.isEmpty)
     }
 
-    @Test func `bought, crashed, delivered at launch, finished once`() async throws {
+    @Test func `a transaction that a crash left unfinished is delivered at the next launch and finished once`()
+        async throws
+    {
         server.answer { _ in .unavailable(Silence()) }
         let first = queue { _ in try await Gate().pass() }
         await first.start()
@@ -210,7 +212,7 @@ struct PaymentQueueTests {
         await second.start()
         var completed = second.completions.makeAsyncIterator()
         #expect(await completed.next()?.state == .purchased(bought))
-        await finished(1)
+        await waitForFinishes(1)
         await second.shutDown()
         #expect(store.finished == [bought.id])
 
@@ -234,12 +236,12 @@ struct PaymentQueueTests {
         let queue = queue()
         await queue.start()
         #expect(await queue.purchase("pack").outcome.words == "purchased pack")
-        await finished(3)
+        await waitForFinishes(3)
         await queue.shutDown()
         #expect(store.unfinished.isEmpty)
     }
 
-    @Test func `a shutdown answers all waiting callers, and ends`() async {
+    @Test func `a shutdown answers all waiting callers, and ends the completions`() async {
         store.whenPaying { _, _ in }
         let queue = queue()
         await queue.start()
@@ -328,15 +330,15 @@ struct PaymentQueueTests {
         await queue.shutDown()
     }
 
-    @Test func `a released queue stops listening`() async throws {
-        weak var forgotten: PaymentQueue?
+    @Test func `a queue without references is released`() async throws {
+        weak var released: PaymentQueue?
         do {
             let queue = queue()
             await queue.start()
             _ = await queue.purchase("pack")
-            await finished(1)
-            forgotten = queue
+            await waitForFinishes(1)
+            released = queue
         }
-        try await until("the queue is released") { forgotten == nil }
+        try await until("the queue is released") { released == nil }
     }
 }

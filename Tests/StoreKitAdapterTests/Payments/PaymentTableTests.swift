@@ -21,7 +21,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `an unnamed transaction of the same product never answers a payment`() {
+    @Test func `a transaction of the same product never answers a payment with another id`() {
         expect([
             (buy("p"), ["submit p"]), (sold("1"), ["deliver 1"]), (acknowledged("1"), ["finish 1", "complete 1"]),
             (sold("2", "somebody else's"), ["deliver 2"]), (sold("3", "p"), ["deliver 3"]),
@@ -132,17 +132,17 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a product is requested from the store before its purchase`() {
+    @Test func `a product is checked with the store before its purchase`() {
         expect(
             checksProductFirst: true,
             [
-                (buy("p"), ["inquire p"]), (.productChecked(payment("p")), ["submit p"]),
+                (buy("p"), ["check p"]), (.productChecked(payment("p")), ["submit p"]),
                 (sold("1", "p"), ["deliver 1"]),
-                (acknowledged("1"), ["finish 1", "answer p purchased pack"]), (buy("q"), ["inquire q"]),
+                (acknowledged("1"), ["finish 1", "answer p purchased pack"]), (buy("q"), ["check q"]),
                 (.productCheckFailed("q", PaymentError(.storeFailed, "")), ["answer q failed storeFailed"]),
-                (.productChecked(payment("q")), []), (buy("r"), ["inquire r"]),
+                (.productChecked(payment("q")), []), (buy("r"), ["check r"]),
                 (.purchaseCancelled("r"), ["answer r failed cancelled"]),
-                (.productChecked(payment("r")), []), (buy("s"), ["inquire s"]),
+                (.productChecked(payment("r")), []), (buy("s"), ["check s"]),
                 (.customerChanged, ["answer s failed customerChanged"]), (.productChecked(payment("s")), []),
             ])
     }
@@ -207,7 +207,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a newer signature follows the one under way`() {
+    @Test func `a newer signature is delivered after the one being delivered`() {
         let newer = update(nil, .renewalChanged(.of("1", signature: "newer")))
         expect([
             (sold("1"), ["deliver 1"]), (newer, []), (newer, []),
@@ -224,7 +224,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a newer signature takes the place of a rejected one, which is then finished`() {
+    @Test func `a newer signature is delivered after a rejected one, and its transaction is finished`() {
         expect([
             (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
             (update(nil, .renewalChanged(.of("1", signature: "newer"))), []),

@@ -61,7 +61,7 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `payments come before a restore`() {
+    @Test func `a transaction of a payment and a restore answers the payment first`() {
         expect([
             (.restore(1), ["request restore 1"]), (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
             (.restored(1, [.of("1")]), []),
@@ -131,7 +131,10 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `callers of presenting are answered when they cancel, when the customer changes and at the end`() {
+    @Test
+    func
+        `callers that present transactions are answered on cancellation, change of customer and shutdown`()
+    {
         expect([
             (.present([.of("1")], 7), ["deliver 1"]), (.restoreCancelled(7), ["restored 7 failed cancelled"]),
             (.restoreCancelled(7), []), (.present([.of("1")], 8), []),

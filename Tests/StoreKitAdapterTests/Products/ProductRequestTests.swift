@@ -136,7 +136,7 @@ struct ProductRequestTests {
         #expect(questions == [["a"], ["a"]])
     }
 
-    @Test func `known products are returned while the store is away, and no others`() async {
+    @Test func `known products are returned while the store is unreachable, and no others`() async {
         let request = ProductRequest(connection: store)
         _ = await words { try await request.products(["a"]) }
         store.before { _ in throw StoreFailure(code: .unreachable, reason: "gone") }
@@ -200,7 +200,7 @@ struct ProductRequestTests {
         #expect(questions == [["a"]])
     }
 
-    @Test func `a request after a failed one and two requests at the same time are answered`() async throws {
+    @Test func `after failed requests, concurrent requests are answered`() async throws {
         let request = ProductRequest(connection: store)
         store.before { call in
             if case .products = call { throw StoreFailure(code: .unreachable, reason: "gone") }

@@ -39,7 +39,7 @@ struct StoreKitEntitlementsTests {
         #expect(owned == [Self.pack] && asked.all.isEmpty)
     }
 
-    @Test func `statuses after more than two seconds come late, for owned subscriptions only`() async throws {
+    @Test func `statuses that take more than two seconds follow later, for owned subscriptions only`() async throws {
         let gate = Gate()
         let late = CallLog<String?>()
         let entitlements = entitlements([Self.pro]) {

@@ -48,7 +48,8 @@ struct StoreKitPaymentsTests {
         await connection.close()
     }
 
-    @Test func `a purchase without a listener is found in the next run, under its payment`() async throws {
+    @Test func `a purchase made after its connection closed is found in the next run, under its payment`() async throws
+    {
         let (store, storage) = (DirectStore(), MemorySecureStorage())
         let (sheet, opened) = (Promise<Void>(), Gate())
         let first = DirectStoreConnection(

@@ -89,7 +89,7 @@ struct StoreKitTimeoutTests {
         await payments.close()
     }
 
-    @Test func `details that come in time are part of the purchase`() async throws {
+    @Test func `renewal info that comes in time is part of the purchase`() async throws {
         let (payments, stream) = payments(queries)
         var updates = stream.makeAsyncIterator()
         await payments.handle(.listed)

@@ -31,7 +31,7 @@ struct SystemVerifierTests {
         await #expect(throws: (any Error).self) { try await verifier.verify(text) }
     }
 
-    @Test func `the newest thousand results are cached`() async throws {
+    @Test func `the newest thousand verified transactions are remembered`() async throws {
         let verifier = SystemVerifier()
         let all = (0...1000).map { Self.jws(#"{"transactionId": "\#($0)"}"#) }
         for jws in all { verifier.recordVerified(jws) }

@@ -1,7 +1,7 @@
 import Foundation
 import SQLStorage
 
-/// A temporary database, which is removed when the program ends.
+/// A temporary database, which is removed when it is closed.
 @main
 enum TemporaryDatabase {
     static func main() async throws {

@@ -15,7 +15,7 @@ import Testing
         func move(_ seconds: TimeInterval) { instant.withLock { $0 += seconds } }
     }
 
-    /// Counts its requests, and returns a scripted response.
+    /// Records its requests, and answers each with their number.
     private final class Server: HTTPHandler {
         let asked = Locked<[HTTPRequest]>([])
         private let headers: HTTPHeaders

@@ -1,14 +1,14 @@
 import Foundation
 import StoreModel
 
-/// The codes and their redemptions. Pure: the caller passes the time.
+/// The codes and their redemptions. The caller passes the time.
 struct PromoCodeStore: Sendable {
     struct Offer: Sendable {
         var title: String
         var feature: String
         /// The days of access to the feature; `nil` is unlimited.
         var days: Int?
-        /// The number of customers who may redeem it.
+        /// The number of customers who may redeem the code.
         var uses: Int
     }
 

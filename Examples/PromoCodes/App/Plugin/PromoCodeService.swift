@@ -60,7 +60,7 @@ struct PromoCodeService: Sendable {
 extension PurchaseError.Code {
     /// There is no such code.
     static let unknownCode = Self(rawValue: "promo.unknownCode")
-    /// The code was redeemed by the largest number of customers.
+    /// As many customers as the offer allows have redeemed the code.
     static let codeUsedUp = Self(rawValue: "promo.codeUsedUp")
 }
 

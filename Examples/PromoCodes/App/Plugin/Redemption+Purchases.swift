@@ -8,7 +8,8 @@ extension Feature {
 }
 
 extension PaidFeature {
-    /// A customer redeems a code once, so it identifies the purchase: two reports of it are merged.
+    /// A customer can redeem a code only once, so the code identifies the purchase. Two reports of a redemption are
+    /// merged.
     init(_ redemption: Redemption) {
         self.init(
             name: redemption.feature, productIdentifier: PromoCode(redemption.code).productIdentifier,

@@ -7,18 +7,20 @@ import Primitives
 ///     let recorder = try MockFloret(.record, folder: "Mocks")             // once, with the network
 ///     let mock = try MockFloret(.mock(forced: true), folder: "Mocks")     // from then on, without
 ///
-/// A request is matched with the mappings, then with the rules, then with the recordings. The first match answers it.
-/// The recorded responses to one request are used in the order in which they were recorded. Recordings have no secrets
-/// (``Configuration/redaction``), and secrets are also removed from a request before it is matched.
+/// In the mode ``Mode/mock(forced:)``, a request is matched with the mappings, then with the rules, then with the
+/// recordings. The first match answers it. The recorded responses to one request are used in the order in which they
+/// were recorded. Recordings have no secrets (``Configuration/redaction``), and secrets are also removed from a request
+/// before it is matched.
 ///
-/// In the forced mode, a request without a match fails with `InterceptionError.noMock`, whose reason names the nearest
-/// recording, if there is one, and the differences. In the unforced mode, the request is sent.
+/// In the forced mode, a request without a match fails with `InterceptionError.noMock`. The reason of the error names
+/// the nearest recording, if there is one, and the differences, or says that all recorded responses to this request
+/// were used. In the unforced mode, the request is sent.
 public final class MockFloret: InterceptableFloret {
     /// The modes of the floret.
     public enum Mode: Sendable, Hashable {
         /// Requests are sent, and each complete response is recorded.
         case record
-        /// Requests are answered. If forced, a request without a match fails.
+        /// Requests are answered. A request without a match fails if `forced` is `true`, and is sent otherwise.
         case mock(forced: Bool)
     }
 

@@ -79,7 +79,7 @@ import Testing
         let file = try folder.write("a/0001.json", text)
         do {
             _ = try MockFloret(folder: folder.path)
-            Issue.record("it was accepted")
+            Issue.record("the invalid recording was accepted")
         } catch let error as InterceptionError {
             #expect(
                 error.code == .invalidFile && error.reason.hasPrefix(file) && error.reason.contains(reason), "\(error)")

@@ -30,10 +30,10 @@ import Testing
             name: "host", asked: request("http://b.example/x"),
             reason: "the host is http://a.example:80 in the recording and http://b.example:80 in the request"),
         .init(
-            name: "host left out", asked: request("https://b.example:1/x"), configure: { $0.ignoresHost = true },
+            name: "ignored host", asked: request("https://b.example:1/x"), configure: { $0.ignoresHost = true },
             reason: nil),
         .init(
-            name: "port left out", asked: request("http://a.example:1/x"), configure: { $0.ignoresPort = true },
+            name: "ignored port", asked: request("http://a.example:1/x"), configure: { $0.ignoresPort = true },
             reason: nil),
         .init(
             name: "path", asked: request("http://a.example/y"),
@@ -49,7 +49,7 @@ import Testing
             name: "query item new", asked: request("http://a.example/x?p=1"),
             reason: #"the query item "p" is only in the request"#),
         .init(
-            name: "query item left out", asked: request("http://a.example/x?p=1"),
+            name: "ignored query item", asked: request("http://a.example/x?p=1"),
             configure: { $0.ignoredQueryItems = ["p"] }, reason: nil),
         .init(
             name: "query order", recorded: request("http://a.example/x?a=1&b=2"),
@@ -60,7 +60,7 @@ import Testing
             reason: #"the query item "a" is "1, 2" in the recording and "2, 1" in the request"#
         ),
         .init(
-            name: "query left out", asked: request("http://a.example/x?p=1"), configure: { $0.ignoresQuery = true },
+            name: "ignored query", asked: request("http://a.example/x?p=1"), configure: { $0.ignoresQuery = true },
             reason: nil),
         .init(
             name: "secret query item", recorded: request("http://a.example/x?token=1"),
@@ -70,13 +70,14 @@ import Testing
             asked: request("http://a.example/x", .get, ["Authorization": "Bearer 2"]),
             configure: { $0.headers = ["Authorization"] }, reason: nil),
         .init(
-            name: "header that does not count", asked: request("http://a.example/x", .get, ["Accept": "a"]), reason: nil
+            name: "header that is not compared", asked: request("http://a.example/x", .get, ["Accept": "a"]),
+            reason: nil
         ),
         .init(
             name: "header", recorded: request("http://a.example/x", .get, ["accept": "b"]),
             asked: request("http://a.example/x", .get, ["Accept": "a"]), configure: { $0.headers = ["Accept"] },
             reason: #"the header "accept" has another value"#),
-        .init(name: "body that does not count", asked: request("http://a.example/x", .get, [:], "b"), reason: nil),
+        .init(name: "body that is not compared", asked: request("http://a.example/x", .get, [:], "b"), reason: nil),
         .init(
             name: "body", recorded: request("http://a.example/x", .get, [:], "abc"),
             asked: request("http://a.example/x", .get, [:], "abd"), configure: { $0.comparesBody = true },
@@ -91,7 +92,7 @@ import Testing
                 $0.comparesBody = true; $0.ignoredBodyItems = ["t"]
             }, reason: #"the body differs at "/a/1/b~1c""#),
         .init(
-            name: "JSON, written otherwise",
+            name: "the same JSON value with another layout",
             recorded: request("http://a.example/x", .get, ["Content-Type": "application/json"], #"{"a": 1, "b": 2}"#),
             asked: request("http://a.example/x", .get, ["Content-Type": "application/json"], #"{"b":2,"a":1.0}"#),
             configure: { $0.comparesBody = true }, reason: nil),
@@ -105,7 +106,9 @@ import Testing
     ]
 
     @Test(arguments: matchingCases)
-    func `a forced mock answers a request or gives the reason`(example: MatchingCase) async throws {
+    func `a forced mock answers a matching request, or names the difference from the recording`(example: MatchingCase)
+        async throws
+    {
         let folder = try ScratchFolder()
         var configuration = MockFloret.Configuration.standard
         example.configure(&configuration.matching)
@@ -149,7 +152,7 @@ import Testing
         #expect(error?.reason.contains("recorded requests is GET http://a.example/items?a=1&b=1&c=1 ") == true)
     }
 
-    @Test func `the error of exhausted recordings says so`() async throws {
+    @Test func `the error of a request whose recordings are all used says so`() async throws {
         let folder = try ScratchFolder()
         try await FloretScene([try MockFloret(.record, folder: folder.path)]).send()
         var configuration = MockFloret.Configuration.standard

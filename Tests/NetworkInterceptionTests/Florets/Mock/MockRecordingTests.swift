@@ -43,7 +43,7 @@ import Testing
         }
     }
 
-    @Test func `an invalid time is refused with its location`() throws {
+    @Test func `an invalid time of recording is refused with its location`() throws {
         let folder = try ScratchFolder()
         try folder.write(
             "a/0001.json",
@@ -59,7 +59,9 @@ import Testing
         #expect(try await scene.send(.get).headers["Content-Length"] == "0")
     }
 
-    @Test func `the number of recorded answers per request is limited, which is reported`() async throws {
+    @Test func `the number of recorded answers per request is limited, and an answer over the limit is reported`()
+        async throws
+    {
         let folder = try ScratchFolder()
         var configuration = MockFloret.Configuration.standard
         configuration.maximumAnswers = 2
@@ -86,7 +88,7 @@ import Testing
 
     // MARK: - Dates
 
-    @Test func `on demand, the dates of an answer and its cookies are moved to now`() async throws {
+    @Test func `if enabled, the dates of a response and its cookies are moved to the present`() async throws {
         var record = Record(HTTPRequest(method: .get, url: "http://a.example/"))
         let cookies = [
             "a=1; Path=/; expires=Sun, 01 Mar 2026 15:00:00 GMT; Secure",
@@ -134,7 +136,7 @@ import Testing
         }
     }
 
-    // MARK: - Forms in parts
+    // MARK: - Multipart forms
 
     /// A multipart form with this boundary and line end.
     private func form(_ boundary: String, _ end: String = "\r\n", _ fields: (String, String)...) -> HTTPBody {
@@ -144,7 +146,7 @@ import Testing
         return .text(parts.joined() + "--\(boundary)--\(end)")
     }
 
-    @Test func `a multipart form matches with another boundary, except for its ignored parts`() async throws {
+    @Test func `multipart forms match regardless of their boundaries and of ignored parts`() async throws {
         var configuration = MockFloret.Configuration.standard
         configuration.matching.comparesBody = true
         configuration.matching.ignoredBodyItems = ["time"]

@@ -5,7 +5,7 @@ import Testing
 
 /// Replays of recorded responses.
 @Suite struct MockReplayTests {
-    /// Counts the requests for each URL.
+    /// Returns a server whose response contains the number of requests for the URL so far.
     private static func counter() -> @Sendable (HTTPRequest) async -> Response {
         let counts = Locked<[String: Int]>([:])
         return { request in
@@ -41,7 +41,9 @@ import Testing
         #expect(replaying.last == nil)
     }
 
-    @Test func `recordings survive another recorder, and one floret may change its mode`() async throws {
+    @Test func `a second recorder keeps earlier recordings, and a floret can change from recording to replaying`()
+        async throws
+    {
         let folder = try ScratchFolder()
         let server = Self.counter()
         _ = try await FloretScene([try MockFloret(.record, folder: folder.path)], server: server).send().body.text()
@@ -54,7 +56,7 @@ import Testing
         #expect(folder.files().count == 2)
     }
 
-    @Test func `any URL of any length has a file name of its own`() async throws {
+    @Test func `each URL, of any length, has its own file name`() async throws {
         let folder = try ScratchFolder()
         let scene = FloretScene([try MockFloret(.record, folder: folder.path)])
         let urls = [
@@ -73,7 +75,7 @@ import Testing
         for url in urls { #expect(try await replaying.send(.get, url).status == 200) }
     }
 
-    @Test func `secrets are in no file, and a request is found without them`() async throws {
+    @Test func `no file contains secrets, and a request with a secret matches its recording`() async throws {
         let folder = try ScratchFolder()
         let scene = FloretScene([try MockFloret(.record, folder: folder.path)], server: Self.counter())
         let headers: HTTPHeaders = ["Authorization": "Bearer hush-hush"]
@@ -84,7 +86,7 @@ import Testing
         #expect(try await replaying.send(.get, "http://a.example/me?page=2", headers: headers).status == 200)
     }
 
-    @Test func `an answer that is incomplete or too long is not recorded, which is reported`()
+    @Test func `an answer that is incomplete or too long is not recorded, and this is reported`()
         async throws
     {
         let folder = try ScratchFolder()
@@ -104,7 +106,7 @@ import Testing
         #expect(scene.interceptor.reports.count == 3)
     }
 
-    @Test func `bodies of any bytes come back as they were`() async throws {
+    @Test func `a body with every byte value is replayed unchanged`() async throws {
         let folder = try ScratchFolder()
         let bytes = Array(UInt8.min...UInt8.max)
         let scene = FloretScene([try MockFloret(.record, folder: folder.path)]) { _ in
@@ -128,7 +130,7 @@ import Testing
         #expect(folder.files() == [])
     }
 
-    @Test func `a record can be replayed, and one without a whole answer is refused`() async throws {
+    @Test func `a record with a complete answer can be replayed, and any other is refused`() async throws {
         let mock = MockFloret()
         let scene = FloretScene([mock], server: Self.counter())
         for text in ["answer 1", "answer 2"] { #expect(try await scene.send().body.text() == text) }

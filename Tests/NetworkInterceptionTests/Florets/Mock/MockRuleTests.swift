@@ -4,7 +4,9 @@ import Testing
 
 /// Answers from mappings and rules.
 @Suite struct MockRuleTests {
-    @Test func `mappings are tried in the order of their addition, before rules, and can be removed`() async throws {
+    @Test func `mappings are tried in the order in which they were added, before rules, and can be removed`()
+        async throws
+    {
         let mock = MockFloret(rules: [.init(.path("/a"), [Response(status: 203)])])
         let scene = FloretScene([mock])
         let silent = mock.addMapping { _, _ in nil }
@@ -25,7 +27,7 @@ import Testing
     @Test(arguments: [
         (MockFloret.WhenUsedUp.repeatLast, [1, 2, 2, 2, 2]), (.cycle, [1, 2, 1, 2, 1]), (.fail, [1, 2, 9, 9, 9]),
     ])
-    func `a sequence is answered in order, and its continuation is configurable`(
+    func `a rule returns its answers in order, then repeats the last, begins again or no longer applies`(
         whenUsedUp: MockFloret.WhenUsedUp, expected: [Int]
     ) async throws {
         let mock = MockFloret(rules: [
@@ -38,7 +40,7 @@ import Testing
         #expect(try await scene.send().status == 201)
     }
 
-    @Test func `rules can test the body, buffered or streamed`() async throws {
+    @Test func `a rule can select requests by their buffered or streamed body`() async throws {
         let mock = MockFloret(rules: [
             .init(.bodyJSON(["user": ["name": "anna"]]), [Response(status: 201)]),
             .init(.method(.post) && .body(containing: "berta"), [Response(status: 202)]),
@@ -55,7 +57,7 @@ import Testing
         #expect(try await passed.body.text() == "carla")
     }
 
-    @Test func `each of many requests at once gets its own answer of a sequence`() async throws {
+    @Test func `each of many concurrent requests gets a different answer of a rule`() async throws {
         let mock = MockFloret(rules: [.init(.all(), (0..<100).map { Response(status: 200 + $0) }, whenUsedUp: .fail)])
         let scene = FloretScene([mock])
         let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
