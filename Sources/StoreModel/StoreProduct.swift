@@ -121,7 +121,7 @@ public struct SubscriptionTerms: Hashable, Sendable, Codable {
     public var period: SubscriptionPeriod
     /// The period in the storefront's language, for example `1 month`, or `nil` if the store does not provide it.
     public var displayPeriod: String?
-    /// The offer for a customer's first subscription in the group.
+    /// The offer for a customer's first subscription in the group, or `nil` if there is none.
     public var introductoryOffer: Offer?
     /// The offers to current or former subscribers.
     public var promotionalOffers: [Offer]

@@ -30,11 +30,11 @@ public struct StoreTransaction: Hashable, Sendable, Codable {
     public var ownership: AppStoreServerAPI.InAppOwnershipType?
     /// Whether the customer changed to a higher level before the period ended, or `nil` if the store does not say.
     public var isUpgraded: Bool?
-    /// The reason of the revocation.
+    /// The reason of the revocation, or `nil` if there is no revocation or the store does not say.
     public var revocationReason: AppStoreServerAPI.RevocationReason?
     /// The identifier of the subscription group.
     public var subscriptionGroupID: String?
-    /// The offer under which the product was sold.
+    /// The offer under which the product was sold, or `nil` for the regular price.
     public var offer: TransactionOffer?
     /// The signed transaction: a JWS in compact serialization.
     public var signedTransaction: String

@@ -17,12 +17,12 @@ public struct ListedProduct: Sendable, Equatable {
     public var enablesProducts: [String]?
     /// The same product at lower prices.
     public var discountedProducts: [ProductID]
-    /// For a discount, the product at full price.
+    /// For a discount, the product at full price; `nil` for other products.
     public var fullPriceProduct: ProductID?
     /// The variants: the same product at other prices. The store can sell one of them in its place. Each string is the
     /// part of a variant's id after `.Variant.`.
     public var variants: [String]
-    /// For a variant, its base product.
+    /// For a variant, its base product; `nil` for other products.
     public var baseProduct: ProductID?
     /// The parameters with which the product's content is fetched; `nil` if it has none.
     public var contentFetcherParameters: JSONObject?

@@ -24,9 +24,9 @@ extension ProductsInfoProvider {
     public var acquiredProducts: Set<String> { snapshot.acquiredProducts }
     /// The products whose content is on the device.
     public var downloadedContentProducts: Set<String> { snapshot.downloadedContentProducts }
-    /// The customer's effective subscription.
+    /// The customer's effective subscription; `nil` if the customer has and had none.
     public var subscriptionInfo: SubscriptionInfo? { snapshot.subscriptionInfo }
-    /// The status of the last validation.
+    /// The status of the last validation; `nil` if no answer of a server is known.
     public var receiptValidationStatus: ReceiptValidationStatus? { snapshot.receiptValidationStatus }
     /// The status of the last validation of each app that shares its subscriptions, including this one.
     public var multiAppReceiptValidationStatus: [BundleID: ReceiptValidationStatus] {

@@ -18,7 +18,7 @@ public struct StoreSnapshot: Sendable, Equatable {
     public var downloadedContentProducts: Set<String>
     /// The effective subscription: an active one, or the one that ended last. It may be a sibling app's.
     public var subscriptionInfo: SubscriptionInfo?
-    /// The status of the last validation.
+    /// The status of the last validation; `nil` if no answer of a server is known.
     public var receiptValidationStatus: ReceiptValidationStatus?
     /// The status of each app that shares its subscriptions, including this one.
     public var multiAppReceiptValidationStatus: [BundleID: ReceiptValidationStatus]

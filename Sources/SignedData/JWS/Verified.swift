@@ -35,11 +35,11 @@ extension Verified: Equatable where Payload: Equatable {
 public struct VerifiedNotification: Sendable {
     /// The notification.
     public let notification: Verified<ResponseBodyV2DecodedPayload>
-    /// The transaction in `data.signedTransactionInfo`.
+    /// The transaction in `data.signedTransactionInfo`, or `nil` if there is none.
     public let transaction: Verified<JWSTransactionDecodedPayload>?
-    /// The renewal info in `data.signedRenewalInfo`.
+    /// The renewal info in `data.signedRenewalInfo`, or `nil` if there is none.
     public let renewalInfo: Verified<JWSRenewalInfoDecodedPayload>?
-    /// The app transaction in `appData.signedAppTransactionInfo`.
+    /// The app transaction in `appData.signedAppTransactionInfo`, or `nil` if there is none.
     public let appTransaction: Verified<AppTransaction>?
 
     /// The payload of the notification.

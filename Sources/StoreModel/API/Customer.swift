@@ -102,7 +102,7 @@ public struct CustomerFeature: Codable, Hashable, Sendable {
     public var originalTransactionID: TransactionID?
     /// The reason in words, for example `active subscription, renews`.
     public var because: String
-    /// The id of a grant, which `DELETE …/grants/{id}` takes.
+    /// The id of a grant, which `DELETE …/grants/{id}` takes, or `nil` for a purchase.
     public var grantID: String?
 
     /// Creates a feature.
@@ -117,7 +117,7 @@ public struct CustomerFeature: Codable, Hashable, Sendable {
     ///   - productID: The product that gives the feature, or `nil` for a grant.
     ///   - originalTransactionID: The original transaction of the purchase, or `nil` for a grant.
     ///   - because: The reason in words, for example `active subscription, renews`.
-    ///   - grantID: The id of a grant, which `DELETE …/grants/{id}` takes.
+    ///   - grantID: The id of a grant, which `DELETE …/grants/{id}` takes, or `nil` for a purchase.
     public init(
         name: String, isActive: Bool, from: Date, until: Date? = nil, effectiveUntil: Date? = nil,
         source: PurchaseSource, productID: ProductID? = nil, originalTransactionID: TransactionID? = nil,
@@ -142,7 +142,7 @@ public struct CustomerSubscription: Codable, Hashable, Sendable {
     public var productID: ProductID
     /// The original transaction of the subscription.
     public var originalTransactionID: TransactionID
-    /// The identifier of the subscription group.
+    /// The identifier of the subscription group, or `nil` if the store has not said.
     public var groupID: String?
     /// The state of the subscription at the instant of the answer.
     public var state: State
@@ -154,7 +154,7 @@ public struct CustomerSubscription: Codable, Hashable, Sendable {
     public var effectiveUntil: Date
     /// Whether the subscription renews, or `nil` if the store has not said.
     public var autoRenews: Bool?
-    /// The product of the next period.
+    /// The product of the next period, or `nil` if the subscription does not renew or the store has not said.
     public var renewsTo: ProductID?
     /// Whether the current period is a free trial.
     public var isTrial: Bool
@@ -176,13 +176,13 @@ public struct CustomerSubscription: Codable, Hashable, Sendable {
     /// - Parameters:
     ///   - productID: The product of the current period.
     ///   - originalTransactionID: The original transaction of the subscription.
-    ///   - groupID: The identifier of the subscription group.
+    ///   - groupID: The identifier of the subscription group, or `nil` if the store has not said.
     ///   - state: The state of the subscription at the instant of the answer.
     ///   - startedAt: The date of the first transaction.
     ///   - expiresAt: The end of the current period that the store states.
     ///   - effectiveUntil: The end of access, exclusive. A grace period makes it later, a revocation earlier.
     ///   - autoRenews: Whether the subscription renews, or `nil` if the store has not said.
-    ///   - renewsTo: The product of the next period.
+    ///   - renewsTo: The product of the next period, or `nil` if there is none or the store has not said.
     ///   - isTrial: Whether the current period is a free trial.
     ///   - isIntroductory: Whether the current period was sold at an introductory price that is not free.
     ///   - gracePeriodUntil: The end of the grace period, or `nil` if there is none.

@@ -193,13 +193,13 @@ package struct Promotion: Codable, Hashable, Sendable {
     /// 4 to 64 letters, digits and hyphens, in any case. The server chooses a code if the request has none.
     package var code: String?
     package var feature: String
-    /// The length of the access, from the redemption.
+    /// The length of the access, from the redemption. A promotion has `lasts` or `until` or neither.
     package var lasts: SubscriptionPeriod?
     /// The end of the access. Without `until` and `lasts`, access does not end.
     package var until: Date?
-    /// The instant from which the code can no longer be redeemed.
+    /// The instant from which the code can no longer be redeemed, or `nil` if there is none.
     package var redeemableUntil: Date?
-    /// The number of customers who can redeem the code.
+    /// The number of customers who can redeem the code, or `nil` for no limit.
     package var limit: Int?
     /// The number of customers who redeemed the code. Ignored in requests.
     package var redemptions: Int?

@@ -33,7 +33,7 @@ package struct PricePointsResponse: Codable, Hashable, Sendable {
 }
 
 /// A price point in the answer of `/showcase/get-price-points`. Prices are decimal strings. Period types are `second`,
-/// `minute`, `day`, `week`, `month` or `year`.
+/// `minute`, `day`, `week`, `month` or `year`. Prices and periods that the `type` does not have are `nil`.
 public struct PricePointInternal: Codable, Hashable, Sendable {
     /// The identifier of the price point.
     public var ident: String

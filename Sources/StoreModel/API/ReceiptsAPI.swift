@@ -21,7 +21,7 @@ package struct ValidateReceiptRequest: Codable, Sendable, Equatable {
 /// POST `/v1/receipts/validate`: the answer. An invalid receipt is answered too, with an error in place of a receipt.
 package struct ReceiptValidation: Codable, Sendable, Equatable {
     package var isValid: Bool
-    /// The reason for which the receipt is invalid.
+    /// The reason for which the receipt is invalid, or `nil` for a valid receipt.
     package var error: ReceiptError?
     package var validatedAt: Date
     /// The request's `Souk-Request-Id`.

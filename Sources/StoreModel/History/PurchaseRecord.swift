@@ -15,7 +15,7 @@ package struct PurchaseRecord: Hashable, Sendable {
     package var originalPurchaseDate: Date
     /// The end of the subscription period, exclusive.
     package var expiresDate: Date?
-    /// The date on which the store revoked the purchase.
+    /// The date on which the store revoked the purchase, or `nil`.
     package var refundDate: Date?
     /// Whether the customer changed to a higher level of the group, which ended this period. Receipts show it as a
     /// refund.

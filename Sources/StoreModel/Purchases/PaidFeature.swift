@@ -6,7 +6,7 @@ import Primitives
 public struct PaidFeature: Sendable {
     /// The name of the feature, for example `pro`.
     public var name: String
-    /// The identifier of the product.
+    /// The identifier of the product, or `nil` for a grant.
     public var productIdentifier: String?
     /// The identifier of the web price point that was bought, if any.
     public var pricePointIdent: String?
@@ -103,7 +103,7 @@ extension PaidFeature {
         public var startDate: Date
         /// The end of the period, exclusive.
         public var endDate: Date
-        /// The date on which the customer turned off renewal. Access lasts until `endDate`.
+        /// The date on which the customer turned off renewal, or `nil`. Access lasts until `endDate`.
         public var cancellationDate: Date?
         /// Whether the period is a free trial.
         public var isTrial: Bool
@@ -111,7 +111,7 @@ extension PaidFeature {
         public var isIntroductory: Bool
         /// The token that `cancelSubscription(with:)` takes, or `nil` if only the store can cancel the subscription.
         public var cancellationToken: CancellationToken?
-        /// The price of the period.
+        /// The price of the period, or `nil` if it is unknown.
         public var price: Decimal?
         /// The ISO 4217 code of the currency.
         public var currencyCode: String?

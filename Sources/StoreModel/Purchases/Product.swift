@@ -19,11 +19,11 @@ public struct Product: Sendable {
     public var localizedDescription: String
     /// The price as the storefront formats it, for example `4,99 €`. Empty if unknown.
     public var localizedPriceString: String
-    /// The length of one period of a subscription.
+    /// The length of one period of a subscription, or `nil` for other products.
     public var subscriptionPeriod: SubscriptionPeriod?
     /// The period in the storefront's language, for example `1 month`. Empty if unknown.
     public var localizedSubscriptionPeriod: String
-    /// The introductory offer.
+    /// The introductory offer, or `nil` if there is none.
     public var introductoryDiscount: ProductDiscount?
     /// The promotional offers. `getPromotionalOffer` obtains a signature for one.
     public var discounts: [ProductDiscount]

@@ -14,7 +14,7 @@ public struct Subscription: Hashable, Sendable {
     public var state: State
     /// The system that sold the subscription.
     public var type: Origin
-    /// The price of the current period.
+    /// The price of the current period, or `nil` if it is unknown.
     public var price: Decimal?
     /// The ISO 4217 code of the currency.
     public var currencyCode: String?
@@ -57,7 +57,7 @@ public struct Subscription: Hashable, Sendable {
         following = next.map { [$0] } ?? []
     }
 
-    /// The subscription that replaces this one when it ends.
+    /// The subscription that replaces this one when it ends, or `nil` if none is known.
     public var next: Subscription? {
         get { following.first }
         set { following = newValue.map { [$0] } ?? [] }
