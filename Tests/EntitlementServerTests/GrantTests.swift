@@ -55,7 +55,7 @@ import Testing
         (#"{"feature":"pro","reason":"x","until":"9999-12-31T23:59:59-23:59"}"#, "until"),
         (#"{"feature":"pro","reason":"x","until":"2026-01-01T00:00:00Z"}"#, "until"),
     ])
-    func `a malformed grant is refused with the name of its field`(body: String, field: String) async throws {
+    func `an invalid grant is refused with the name of its field`(body: String, field: String) async throws {
         let bench = try await ServerBench()
         let reply = try await bench.send(.post, "/v1/customers/anna/grants", as: .secret, body: .text(body))
         #expect(reply.status == 400 && reply.field == field)

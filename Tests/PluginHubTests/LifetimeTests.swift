@@ -6,7 +6,7 @@ import Testing
 @Suite struct LifetimeTests {
     private let journal = Journal<String>()
 
-    /// Returns work that waits until it is cancelled and then records `name`.
+    /// Returns work that records its begin, waits until it is cancelled, and then records its end.
     private func untilCancelled(_ name: String) -> @Sendable () async -> Void {
         { [journal] in
             let (stream, continuation) = AsyncStream.makeStream(of: Void.self)
@@ -53,7 +53,7 @@ import Testing
                 onQuery: { plugin, _, _ in
                     enter.finish()
                     gate.wait()
-                    // The plugin has left, so it can answer, but neither send nor start work.
+                    // The plugin has left. It can still answer this call, but can neither send nor start work.
                     subject.send(.number(1))
                     do {
                         try plugin.send(command: "any")
@@ -82,7 +82,7 @@ import Testing
         gate.signal()
         for await _ in ended {}
         #expect(answer.entries == [["sending": "unknownPlugin", "runs": false]])
-        for await _ in outputs { Issue.record("an output of a plugin that has left came") }
+        for await _ in outputs { Issue.record("received an output of a plugin that has left") }
     }
 
     @Test func `work is refused once the plugin has left`() async throws {

@@ -34,8 +34,8 @@ public struct StoreConfiguration: Sendable {
     /// The base URL of the entitlement server, followed by the URLs to use if it does not answer. In `SOUK_SERVER_URL`
     /// and `SoukServerURL`, commas separate several URLs.
     public var serverURLs: [String] = []
-    /// The app's public key at the entitlement server. It is meant to be in the app. It gives access to a customer only
-    /// by the customer's id; the server can also require a `customerToken`.
+    /// The app's public key at the entitlement server. It is meant to be in the app. With it, a program can read a
+    /// customer only by the customer's id; the server can also require a `customerToken`.
     public var publicKey: APIKey?
     /// Validates purchases: by default a client of the entitlement server.
     public var validator: (any ReceiptValidator)?

@@ -43,8 +43,9 @@ final class SecretRules: Sendable {
         return text.withUTF8 { scanned($0, kind) }.map { String(decoding: $0, as: UTF8.self) }
     }
 
-    /// Returns the body without its secrets, or `nil` if it has none. `type` is its media type. JSON pointers apply to
-    /// the body as a whole, in one encoding. The other rules also apply to parts of the body in UTF-16 or UTF-32.
+    /// Returns the body without its secrets, or `nil` if it has none. `type` is its media type. JSON pointers read the
+    /// whole body in one encoding: as it is or, if they find nothing, as UTF-16 or UTF-32. The other rules also apply
+    /// to parts of the body in UTF-16 or UTF-32.
     func redactedIfChanged(_ body: [UInt8], _ kind: BodyKind, type: @autoclosure () -> String? = nil) -> [UInt8]? {
         if body.beginsSignedDER { return Array(SensitiveHeaders.replacement.utf8) }
         var body = body

@@ -54,13 +54,13 @@ struct LayerOrder {
                 targets[pair.left].insert(pair.right)
             }
         }
-        let callCount = targets.reduce(into: Array(repeating: 0, count: count)) { callCount, set in
-            for target in set { callCount[target] += 1 }
+        let callerCount = targets.reduce(into: Array(repeating: 0, count: count)) { callerCount, set in
+            for target in set { callerCount[target] += 1 }
         }
         var pairs: Set<Pair> = []
         var state = Array(repeating: 0, count: count)
         // An explicit stack, because recursion over a long chain of plugins could overflow.
-        for start in (0..<count).sorted(by: { (callCount[$0], $0) < (callCount[$1], $1) }) where state[start] == 0 {
+        for start in (0..<count).sorted(by: { (callerCount[$0], $0) < (callerCount[$1], $1) }) where state[start] == 0 {
             var stack = [(plugin: start, open: targets[start].sorted()[...])]
             state[start] = 1
             while var top = stack.popLast() {

@@ -10,7 +10,8 @@ import SignedData
 import StoreKitAdapter
 import StoreModel
 
-/// The steps of the demonstration. Each returns a description of its actions and checks, or throws a `DemoFault`.
+/// The steps of the demonstration. Each returns a description of its actions and checks. It throws a `DemoFault` if a
+/// check fails, and a `DemoSkip` if the step is not possible.
 struct DemoScenario {
     let world: DemoWorld
     let phone: DemoDevice
@@ -136,7 +137,8 @@ struct DemoScenario {
         return detail
     }
 
-    /// Buys through the hub and checks the order of the purchase: signed, verified, acknowledged, then finished.
+    /// Buys through the hub. Checks that the transaction is acknowledged and finished once, and that its signature is
+    /// valid.
     private mutating func buy(_ item: CatalogueItem) async throws -> String {
         let result = try await phone.buy(item.id)
         guard result["outcome"] == "purchased",
@@ -300,7 +302,7 @@ struct DemoScenario {
         guard count == 1 else { throw DemoFault("transaction \(id) counts \(count) times") }
         lastTransaction = id
         return
-            "killed while \(item.id) was bought; unfinished until its restart, then acknowledged and finished once"
+            "server killed during the purchase of \(item.id); after its restart the purchase was acknowledged and finished once"
     }
 
     /// An item that the customer can buy: any item except an owned non-consumable. The subscription has expired in an
@@ -327,7 +329,7 @@ struct DemoScenario {
         let again = try await present(jws)
         let after = try await world.ledgerState()
         guard again.status == 200, before == after else {
-            throw DemoFault("the same transaction again changed the ledger: \(before) became \(after)")
+            throw DemoFault("presenting the same transaction again changed the ledger: \(before) became \(after)")
         }
         return "the same transaction again: acknowledged, \(after.facts) facts as before, nothing granted twice"
     }

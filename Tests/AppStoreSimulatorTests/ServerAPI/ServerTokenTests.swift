@@ -30,8 +30,8 @@ struct ServerTokenTests {
                     headers: ["Authorization": "\(scheme) \(token)"])
                 #expect(try await client.transport.send(request).status == 404)
             }
-            let apples = try client.token(["iat": nil as JSONValue?])
-            #expect(try await client.send(.get, Self.unknownTransaction, token: apples).status == 404)
+            let withoutIssuedAt = try client.token(["iat": nil as JSONValue?])
+            #expect(try await client.send(.get, Self.unknownTransaction, token: withoutIssuedAt).status == 404)
         }
     }
 

@@ -205,7 +205,10 @@ final class StoreConfigurationTests {
         let rows = try Self.documented()
         func documented(_ names: String) throws -> String { try #require(rows.first { $0.names == names }).value }
         let configuration = StoreConfiguration(productListPath: "products.json")
-        #expect(try documented("`gracePeriod`") == "7 days, in production only")
+        #expect(
+            try documented("`gracePeriod`")
+                == "7 days, in production only: how long a subscription gives access after its expiry while the "
+                + "server is unreachable")
         #expect(configuration.gracePeriod == .seconds(604_800))
         #expect(try documented("`validationInterval`, `sandboxValidationInterval`") == "14 days, 150 s")
         #expect(configuration.validationInterval == .seconds(1_209_600))

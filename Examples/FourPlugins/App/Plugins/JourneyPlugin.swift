@@ -14,7 +14,7 @@ final class JourneyPlugin: PluginProtocol {
 
     private struct State: Sendable {
         var infos: BufferedSequence<TypedOutput<InfoChanged>>?
-        /// The ids of the commands that have no answer yet.
+        /// The ids of the refresh commands that have no answer yet.
         var asked: Set<MessageID> = []
     }
 

@@ -28,7 +28,7 @@ struct ContentCache: Sendable {
     // MARK: - Stored content
 
     /// Returns the products with complete content, each with the digest of its parameters if it is known. Repairs
-    /// changes that killed processes left incomplete. Unreadable content counts as absent.
+    /// changes that killed processes left incomplete. Content without a readable record counts as absent.
     func load() -> [ProductID: String] {
         var fetched: [ProductID: String] = [:]
         for name in Self.names(in: root) {
@@ -115,7 +115,8 @@ struct ContentCache: Sendable {
     }
 
     /// Returns a folder name for a product's id. Names are unique even on a file system that ignores case, and contain
-    /// no path. Lowercase letters, digits, `.`, `-` and `_` stay. A digest replaces a name that would be too long.
+    /// no path. Lowercase letters, digits, `-`, `_` and a `.` that is not the first character stay. A digest replaces a
+    /// name that would be too long.
     static func name(of product: ProductID) -> String {
         var name = ""
         for byte in product.rawValue.utf8 {
