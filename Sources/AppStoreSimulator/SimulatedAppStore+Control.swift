@@ -90,8 +90,6 @@ extension SimulatedAppStore {
             orderID: record.isShared ? nil : OrderID(of: record.id).text)
     }
 
-    // MARK: - Time
-
     /// Returns the state of the clock. With `revision`, waits at most `wait` seconds until the clock has another
     /// revision.
     package func clockState(after revision: Int64? = nil, wait: Double = 0) async -> StoreControlWire.ClockState {

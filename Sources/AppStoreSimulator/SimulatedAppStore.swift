@@ -119,8 +119,6 @@ public final class SimulatedAppStore: Sendable {
         await database.close()
     }
 
-    // MARK: - Reading and writing
-
     /// Records an event of an account and its family, and wakes the requests that wait for it.
     func recordEvent<Value: Sendable>(
         _ findAccount: @escaping @Sendable (SimulatorDatabase) throws -> SimulatorDatabase.Account,

@@ -59,8 +59,6 @@ extension Catalogue {
         return try Catalogue(parsing: text.bytes, file: file)
     }
 
-    // MARK: - Settings
-
     /// Returns the settings that differ, each as its path below `settings` and its new value.
     private func settingsEdits(to wanted: CatalogueSettings) -> [(String, JSONValue?)] {
         var edits: [(String, JSONValue?)] = []

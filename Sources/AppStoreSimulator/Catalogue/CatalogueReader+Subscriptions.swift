@@ -85,8 +85,6 @@ extension CatalogueReader {
         .weeks(1), .days(7), .months(1), .months(2), .months(3), .months(6), .years(1), .months(12),
     ]
 
-    // MARK: - Offers
-
     /// Reads the introductory offers. Version 5 of the format has a list, with one offer for each billing plan, beside
     /// the older single field.
     private mutating func introductoryOffers(_ place: JSONPlace) -> [CatalogueOffer] {
@@ -226,8 +224,6 @@ extension CatalogueReader {
     private static let paymentModes: [String: Offer.PaymentMode] = [
         "free": .freeTrial, "payAsYouGo": .payAsYouGo, "payUpFront": .payUpFront,
     ]
-
-    // MARK: - Billing plans
 
     private mutating func planKind(_ place: JSONPlace) -> BillingPlan.Kind {
         guard let word = text(place, "billingPlanType") else { return .upFront }

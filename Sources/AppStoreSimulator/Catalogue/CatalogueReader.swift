@@ -66,8 +66,6 @@ struct CatalogueReader {
         return Catalogue(self, document: document, source: bytes)
     }
 
-    // MARK: - Findings
-
     private var hasErrors: Bool { findings.contains { $0.severity == .error } }
 
     mutating func fail(_ code: CatalogueFinding.Code, _ pointer: String, _ reason: String) {
@@ -87,8 +85,6 @@ struct CatalogueReader {
         let text = scalars.prefix(300).map(String.init).joined()
         return scalars.count > 300 ? text + "…" : text
     }
-
-    // MARK: - Head
 
     private mutating func readVersion(_ root: JSONPlace) {
         guard let version = root["version"] else {
@@ -129,8 +125,6 @@ struct CatalogueReader {
         }
         offersKey = OffersKey(id: id, privateKey: key)
     }
-
-    // MARK: - Products
 
     private mutating func readProduct(_ place: JSONPlace, expected: ProductType?) {
         guard let id = productID(place) else { return }

@@ -133,8 +133,6 @@ extension StoreRules {
         return record
     }
 
-    // MARK: - Revocation
-
     /// Revokes a transaction. The revocation of the current period ends access, and no further period is sold.
     static func revoke(
         _ transaction: TransactionRecord, _ state: SubscriptionState?, _ revocation: Revocation

@@ -49,8 +49,6 @@ extension StoreRules {
         return new.period == current.period ? .atOnce : .atRenewal
     }
 
-    // MARK: - Offers
-
     /// The offers of an order: one for its first periods, and one that follows.
     private struct OrderOffers {
         var first: AppliedOffer?
@@ -115,8 +113,6 @@ extension StoreRules {
     private static func ineligible(_ reason: String) -> StoreFailure {
         StoreFailure(code: .ineligibleForOffer, reason: reason)
     }
-
-    // MARK: - Changes
 
     /// Keeps the current period and makes `plan` the plan of the next period.
     private func keep(

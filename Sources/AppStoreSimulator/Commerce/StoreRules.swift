@@ -138,8 +138,6 @@ struct StoreRules: Sendable {
         return .sold(id)
     }
 
-    // MARK: - Held orders
-
     /// Holds an order until it is approved or its interruption is resolved. An order that would sell nothing now does
     /// not wait.
     ///

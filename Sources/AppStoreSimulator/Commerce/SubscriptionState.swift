@@ -56,8 +56,7 @@ struct SubscriptionState: Sendable, Hashable {
         before.share?.until = nil
         before.runs = record.runs.compactMap { $0.sold(before: until) }
         guard let last = before.runs.last else { return Array(record.runs.prefix(1)) }
-        // A record with periods after the end of the share has all earlier periods too. Otherwise the renewals until
-        // then are computed.
+        // A record with periods after the end of the share has all earlier ones. Otherwise the rest is computed.
         guard before.runs.count == record.runs.count, last.count == record.runs.last?.count else { return before.runs }
         return SubscriptionState(of: before, under: conditions, at: until.addingTimeInterval(-0.001).wholeMilliseconds)
             .runs

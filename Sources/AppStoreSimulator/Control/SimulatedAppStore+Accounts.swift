@@ -105,8 +105,6 @@ extension SimulatedAppStore {
         }
     }
 
-    // MARK: - Families
-
     /// The maximum number of members of a family (Apple: What is Family Sharing?).
     static let familySize = 6
 

@@ -88,8 +88,6 @@ extension SimulatedAppStore {
             for: name)
     }
 
-    // MARK: - Waiting orders
-
     /// Approves or declines a purchase that waits for approval.
     ///
     /// - Parameters:
@@ -167,8 +165,6 @@ extension SimulatedAppStore {
             }
         }
     }
-
-    // MARK: - Offer codes
 
     /// Redeems an offer code for an account, without a device. Each device of the account gets an update.
     ///

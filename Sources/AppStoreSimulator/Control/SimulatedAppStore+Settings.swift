@@ -15,8 +15,6 @@ extension SimulatedAppStore {
         _ = try await moveClock { anchor, _, _ in anchor.rate = rate.factor }
     }
 
-    // MARK: - Settings
-
     /// Returns every setting with its value, in the order of ``StoreSetting/all``.
     ///
     /// - Returns: The settings.
@@ -57,8 +55,6 @@ extension SimulatedAppStore {
         }
         return StoreControlWire.Setting(name: setting.name, value: value)
     }
-
-    // MARK: - Injected faults
 
     /// Applies the settings in the database to the injected faults and to the App Store Server API. Repeats this until
     /// the settings no longer change, because several callers can change settings at once.

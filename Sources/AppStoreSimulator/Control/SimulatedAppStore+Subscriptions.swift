@@ -149,8 +149,6 @@ extension SimulatedAppStore {
         }
     }
 
-    // MARK: - All subscribers of a product
-
     /// Increases the price of a subscription: for new subscribers now, and for others from their next renewal.
     ///
     /// - Parameters:

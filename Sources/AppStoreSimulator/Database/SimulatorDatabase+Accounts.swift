@@ -19,8 +19,6 @@ extension SimulatorDatabase {
         return try JSONValue(parsing: text)
     }
 
-    // MARK: - Families
-
     struct Family: Sendable, Hashable {
         var name: FamilyName
         var organizer: Int64
@@ -46,8 +44,6 @@ extension SimulatorDatabase {
         Family(name: FamilyName(unchecked: try row["name"]), organizer: try row["organizer"])
     }
 
-    // MARK: - Shares
-
     /// The non-consumables that an account bought itself and that are not revoked.
     func shareablePurchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {
         try sql.query(
@@ -70,8 +66,6 @@ extension SimulatorDatabase {
         try sql.execute(
             "UPDATE purchase SET share_until = ?2 WHERE id = ?1", [.integer(id), .integer(now.microseconds)])
     }
-
-    // MARK: - Devices
 
     /// The devices of an account, oldest first.
     func devices(of account: Int64) throws -> [DeviceID] {

@@ -28,8 +28,6 @@ extension NotificationRecord {
 
 /// The delivery of notifications.
 extension SimulatorDatabase {
-    // MARK: - Recording attempts
-
     /// Records the attempts that begin now, before anything is sent: notifications that are due by `now`, in free
     /// lanes.
     func beginAttempts(
@@ -105,8 +103,6 @@ extension SimulatorDatabase {
         try sql.execute("UPDATE notification SET due = ?2 WHERE id = ?1", [.integer(record.id), SQLValue(record.due)])
     }
 
-    // MARK: - Due notifications
-
     /// The first notification to send by `now` in a lane that is not busy. A notification that was never sent is due at
     /// once, even if its instant is ahead of the clock.
     private func firstDue(by now: Date, outside busy: Set<Int64>) throws -> NotificationRecord? {
@@ -154,8 +150,6 @@ extension SimulatorDatabase {
         try sql.first("SELECT count(*) AS count FROM notification WHERE due IS NOT NULL AND attempts > 0")?["count"]
             ?? 0
     }
-
-    // MARK: - Attempts
 
     func deliveryMark(at now: Date) throws -> DeliveryMark {
         DeliveryMark(lastNotification: try nextNotification() - 1, now: now)

@@ -4,8 +4,6 @@ import StoreModel
 
 /// The notifications for the app's server, and the subscriptions that are watched for them.
 extension SimulatorDatabase {
-    // MARK: - Watched subscriptions
-
     /// The instant up to which a subscription's changes by time were reported to the server.
     func reported(of original: Int64) throws -> Date? {
         try sql.first("SELECT told FROM watch WHERE original = ?1", [.integer(original)])?.date("told")
@@ -46,8 +44,6 @@ extension SimulatorDatabase {
     func nextWatch() throws -> Date? {
         try sql.first("SELECT due FROM watch WHERE due IS NOT NULL ORDER BY due LIMIT 1")?.date("due")
     }
-
-    // MARK: - Notifications
 
     /// The number of the next notification.
     func nextNotification() throws -> Int64 {

@@ -80,7 +80,6 @@ extension SimulatorDatabase {
             record.revocation = Revocation(at: until, kind: .familyRevoke)
             return record
         }
-        // The owner's revocation ends the share as well.
         let ownRevocation = try revocations(of: id)[id]
         let ownersRevocation = try share.flatMap { try revocations(of: $0.ownerOriginalID)[$0.ownerOriginalID]?.shared }
         let recorded = [ownRevocation, ownersRevocation].compactMap(\.self)

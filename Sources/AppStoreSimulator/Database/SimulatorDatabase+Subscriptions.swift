@@ -143,8 +143,6 @@ extension SimulatorDatabase {
         }
     }
 
-    // MARK: - Revocations
-
     func save(_ revocation: Revocation, of id: Int64, original: Int64) throws {
         try sql.execute(
             """

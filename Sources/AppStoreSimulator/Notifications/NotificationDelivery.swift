@@ -68,7 +68,6 @@ struct RedirectTrail: Sendable {
     /// Follows `location`, the value of the header. Returns the result of the attempt if that is impossible.
     mutating func follow(_ location: String?) -> AppStoreServerAPI.SendAttemptResult? {
         guard let target = Self.resolve(location ?? "", against: url) else { return .invalidResponse }
-        // A redirect from https to http is not followed.
         if Self.isSecure(url), !Self.isSecure(target) { return .unsuccessfulHttpResponseCode }
         guard visited.count <= Self.limit, visited.insert(ExactString(target)).inserted else {
             return .circularRedirect

@@ -26,8 +26,6 @@ struct NotificationWriter {
         keepsRepeats = settings[StoreSetting.notifySkippedTime.name]?.stringValue == "all"
     }
 
-    // MARK: - Subscriptions
-
     /// Writes the notifications that follow from time alone since the last call for the subscription. The first call
     /// writes none.
     ///
@@ -66,8 +64,6 @@ struct NotificationWriter {
         try db.watch(
             state.record.originalID, reported: state.instant, due: isBehind ? state.instant : state.nextChange)
     }
-
-    // MARK: - Notifications
 
     /// Writes a notification about a transaction and its subscription.
     func write(

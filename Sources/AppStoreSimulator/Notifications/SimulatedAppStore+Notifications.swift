@@ -47,8 +47,6 @@ extension SimulatedAppStore {
         _ = try await writeDueNotifications()
     }
 
-    // MARK: - Requested notifications
-
     /// Writes a notification of the type `TEST`, which is then sent.
     ///
     /// - Returns: The token for the status of the test notification.
@@ -86,8 +84,6 @@ extension SimulatedAppStore {
     static let notifications: Int64 = -3
     /// The key of `signal` that is raised after each attempt.
     static let delivered: Int64 = -4
-
-    // MARK: - Sent notifications
 
     /// Returns the test notification of a token; `nil` if this store did not issue the token.
     package func testNotification(_ token: String) throws -> SentNotification? {

@@ -82,9 +82,8 @@ extension SubscriptionState {
         guard before.isRunning else { return nil }
         let (wasOn, isOn) = (before.record.renewal.offSince == nil, record.renewal.offSince == nil)
         if isOn, !wasOn { return StoreNotification(.didChangeRenewalStatus, .autoRenewEnabled, latest) }
-        // If a tester ended the period, the customer has not turned auto-renewal off.
-        let isCut = before.status == .active && status == .expired
-        guard wasOn, before.autoRenews, !isCut else { return nil }
+        let wasEndedByTester = before.status == .active && status == .expired
+        guard wasOn, before.autoRenews, !wasEndedByTester else { return nil }
         let isRefunded = status == .revoked && record.share == nil
         return !isOn || isRefunded ? StoreNotification(.didChangeRenewalStatus, .autoRenewDisabled, latest) : nil
     }

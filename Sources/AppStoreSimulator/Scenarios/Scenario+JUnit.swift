@@ -40,12 +40,11 @@ extension Scenario.Report {
         var counts = JUnitCounts(tests: steps.count, seconds: seconds)
         var cases = ""
         for (index, step) in steps.enumerated() {
-            // Leading zeros keep sorted names in order.
             let digits = String("\(steps.count)".count)
-            let number = String(format: "%0\(digits)d", index + 1)
+            let sortableNumber = String(format: "%0\(digits)d", index + 1)
             let title = step.note.isEmpty ? step.title : "\(step.title) (\(step.note))"
             let head =
-                "    <testcase classname=\"\(name.xmlEscaped)\" name=\"\("\(number) \(title)".xmlEscaped)\" "
+                "    <testcase classname=\"\(name.xmlEscaped)\" name=\"\("\(sortableNumber) \(title)".xmlEscaped)\" "
                 + "time=\"\(Self.text(step.seconds))\""
             switch step.outcome {
             case .passed: cases += head + "/>\n"

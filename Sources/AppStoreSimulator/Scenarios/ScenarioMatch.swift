@@ -12,8 +12,6 @@ struct ScenarioMatch {
 
     init(names: [String: String]) { self.names = names }
 
-    // MARK: - Comparison
-
     /// Returns the differences. If there are none, gives the transactions with a member `as` their names.
     mutating func differences(_ expected: JSONValue, _ actual: JSONValue) -> [Line] {
         guard fits(expected, actual) else { return lines(expected, actual) }
@@ -98,8 +96,6 @@ struct ScenarioMatch {
         }
     }
 
-    // MARK: - Differences
-
     private func lines(_ expected: JSONValue, _ actual: JSONValue) -> [Line] {
         switch (expected, actual) {
         case (.array(let elements), .array(let actualElements)): listLines(elements, actualElements)
@@ -136,7 +132,6 @@ struct ScenarioMatch {
         func flush() {
             lines += missing.map { .expected(text($0)) }
             for (index, other) in others.enumerated() {
-                // An element is cut to the members of the expected one at its position, or of all expected ones.
                 let model = index < missing.count ? missing[index] : .object(expectedMembers)
                 let cut = text(Self.cut(other, to: model))
                 lines.append(allowsOthers ? .same(cut) : .actual(cut))

@@ -53,8 +53,6 @@ struct ScenarioShape {
         }
     }
 
-    // MARK: - Checks
-
     /// Throws for a value that no response can have. `names` has the names of earlier steps; the names in members `as`
     /// are added.
     func check(_ place: JSONPlace, _ names: inout Set<String>) throws {

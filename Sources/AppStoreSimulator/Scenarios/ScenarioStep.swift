@@ -164,8 +164,6 @@ enum ScenarioWords {
             endpoint("answerAskToBuy"), JSONPlace(value: members, pointer: place.pointer), names: names)
     }
 
-    // MARK: - Titles
-
     /// Returns one line with the scalars of a body, cut after two hundred characters.
     private static func line(_ value: JSONValue) -> String {
         let text: String =

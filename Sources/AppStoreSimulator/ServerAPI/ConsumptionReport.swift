@@ -37,10 +37,8 @@ struct ConsumptionReport: Sendable, Hashable {
         guard members["sampleContentProvided"]?.boolValue != nil else {
             throw AppStoreServerAPI.ErrorCode.invalidSampleContentProvided
         }
-        if version == 1 { try checkNumbers() } else { try checkTexts(for: kind) }
+        if version == 1 { try checkVersion1() } else { try checkVersion2(for: kind) }
     }
-
-    // MARK: - Version 1
 
     private static let numbers: [(member: String, values: ClosedRange<Int>, error: AppStoreServerAPI.ErrorCode)] = [
         ("accountTenure", 0...7, .invalidAccountTenure), ("consumptionStatus", 0...3, .invalidConsumptionStatus),
@@ -50,7 +48,7 @@ struct ConsumptionReport: Sendable, Hashable {
         ("playTime", 0...7, .invalidPlayTime), ("userStatus", 0...4, .invalidUserStatus),
     ]
 
-    private func checkNumbers() throws {
+    private func checkVersion1() throws {
         for (member, values, error) in Self.numbers {
             guard let value = members[member]?.intValue, values.contains(value) else { throw error }
         }
@@ -63,9 +61,7 @@ struct ConsumptionReport: Sendable, Hashable {
         }
     }
 
-    // MARK: - Version 2
-
-    private func checkTexts(for kind: ProductType) throws {
+    private func checkVersion2(for kind: ProductType) throws {
         let request = AppStoreServerAPI.ConsumptionRequest(unchecked: members)
         let statuses: [AppStoreServerAPI.DeliveryStatus] = [
             .delivered, .undeliveredQualityIssue, .undeliveredWrongItem, .undeliveredServerOutage, .undeliveredOther,

@@ -200,8 +200,6 @@ private struct ProductListLinter {
         return low < identifiers.count && identifiers[low].utf8.starts(with: prefix.utf8)
     }
 
-    // MARK: - Discounts and the store
-
     /// Checks that a discount has the same period as its product. Compares the periods at the store or, if they are
     /// unknown, the periods in the names. A difference between the names gives only a warning.
     private mutating func checkPeriods(_ entry: ProductListReader.Entry) {

@@ -46,8 +46,6 @@ struct ProductListReader {
         findings.append(.init(.warning, file: file, pointer: pointer, reason: reason))
     }
 
-    // MARK: - Products
-
     private static let fields = [
         "identifier", "productType", "isSubscribersOnly", "preAcquired", "preAcquiredViaSubscription",
         "enablesProducts", "discountedProducts", "fullPriceProductIdentifier", "variants", "contentFetcherParameters",
@@ -180,8 +178,6 @@ struct ProductListReader {
         }
         return members
     }
-
-    // MARK: - References between products
 
     private mutating func rejectDuplicates() {
         var seen: [ProductID: String] = [:]

@@ -117,8 +117,6 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         lock.release()
     }
 
-    // MARK: - State
-
     public var snapshot: StoreSnapshot { coordinator.snapshotPublisher.snapshot }
     public var snapshots: AsyncStream<StoreSnapshot> { coordinator.snapshotPublisher.snapshots.stream(keeping: 100) }
     /// The events of the store. The first reader also receives the newest 1000 earlier events.

@@ -112,8 +112,6 @@ actor StoreCoordinator {
         events.finish()
     }
 
-    // MARK: - State
-
     /// Storefront updates can arrive out of order. Keeps the newest.
     func setStorefront(_ storefrontRevision: ProductRequest.StorefrontRevision) {
         if storefrontRevision.number > state.storefrontRevision?.number ?? 0 {
@@ -141,8 +139,6 @@ actor StoreCoordinator {
         }
         scheduleTimer()
     }
-
-    // MARK: - Time
 
     /// Sets the timer to the next instant at which the state changes or a request is due.
     func scheduleTimer() {

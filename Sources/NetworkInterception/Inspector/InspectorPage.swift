@@ -99,8 +99,6 @@ public final class InspectorPage: HTTPHandler {
     }
 }
 
-// MARK: - Paths
-
 extension InspectorPage {
     private typealias Answer = @Sendable (InspectorPage, HTTPRequest, PathParameters) async throws -> HTTPResponse
 

@@ -72,8 +72,6 @@ struct Exchange: Sendable {
     }
 }
 
-// MARK: - Florets
-
 extension Exchange {
     /// Returns the record after each floret has processed it, in order. Only properties that a floret may change are
     /// copied.

@@ -96,8 +96,6 @@ public final class Interceptor: Sendable {
     }
 }
 
-// MARK: - Endings without a waiting reader
-
 extension Interceptor {
     /// Records whose final state is still being stored, because the reader of a body cancelled and could not wait for
     /// it.

@@ -139,8 +139,6 @@ final class Recorder: Sendable {
     }
 }
 
-// MARK: - Serial storage
-
 extension Recorder {
     /// Returns when the newest state is stored.
     private func store() async {

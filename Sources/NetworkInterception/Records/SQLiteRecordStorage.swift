@@ -184,8 +184,6 @@ public final class SQLiteRecordStorage: RecordStorage {
     }
 }
 
-// MARK: - Following
-
 extension SQLiteRecordStorage {
     /// The greatest number of ids in `own`. Beyond it, `own` is emptied, and a later change of such a record is
     /// reported again.
@@ -211,8 +209,6 @@ extension SQLiteRecordStorage {
         }
     }
 }
-
-// MARK: - Writing
 
 extension SQLiteRecordStorage.State {
     /// Adds a change, and replaces a waiting state of the same record.

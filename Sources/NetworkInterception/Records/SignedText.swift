@@ -137,8 +137,6 @@ extension SignedText {
     }
 }
 
-// MARK: - Presentation
-
 extension SignedText {
     /// A title with the kind of payload and the message that contained it.
     var title: String {
@@ -167,8 +165,6 @@ extension SignedText {
         """
     }
 }
-
-// MARK: - In a file of records
 
 extension SignedText {
     var json: JSONValue {

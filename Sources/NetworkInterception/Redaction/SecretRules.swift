@@ -118,8 +118,6 @@ final class SecretRules: Sendable {
     }
 }
 
-// MARK: - Names
-
 extension SecretRules {
     /// The meaning of a name in a text.
     func meaning(of text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> SecretMeaning {

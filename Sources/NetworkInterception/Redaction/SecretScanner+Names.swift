@@ -270,8 +270,6 @@ extension SecretScanner {
     }
 }
 
-// MARK: - Meanings of names
-
 extension SecretScanner {
     /// The meaning of a name after its decoding. An unquoted name may be percent-encoded more than once.
     func meaning(of name: SecretName) -> SecretMeaning {

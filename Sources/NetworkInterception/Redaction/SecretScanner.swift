@@ -129,8 +129,6 @@ struct SecretScanner {
     var lastHidden: Int { found.last?.range.upperBound ?? 0 }
 }
 
-// MARK: - Access to the text
-
 extension SecretScanner {
     func matches(_ word: StaticString, at start: Int) -> Bool {
         let count = word.utf8CodeUnitCount

@@ -6,9 +6,8 @@ import Primitives
     import FoundationNetworking
 #endif
 
-// WARNING: On Linux, a call to the URLProtocol client from a queue other than the task's ends the process; so do
-// reports of redirects, and downloads. Only reflection gives access to the task's queue and to the body of an upload.
-// Without the queue, the request fails with `unsupported`. Prefer `Interceptor.transport(wrapping:)`.
+// WARNING: On Linux, calls to the URLProtocol client off the task's queue, reports of redirects and downloads end the
+// process. Only reflection gives the queue and upload bodies; without the queue, requests fail with `unsupported`.
 
 extension Interceptor {
     /// Handles the requests of sessions that are created with `configuration` after this call.
@@ -80,8 +79,6 @@ class InterceptingURLProtocol: URLProtocol {
         releaseClient()
     }
 }
-
-// MARK: - Registered classes
 
 /// The installation of an interceptor in one configuration.
 private final class Attachment: Sendable {

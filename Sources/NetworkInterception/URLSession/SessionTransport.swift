@@ -21,8 +21,7 @@ final class SessionTransport: HTTPTransport {
     /// Creates a session and changes `configuration`.
     init(_ configuration: URLSessionConfiguration) {
         #if !canImport(Darwin)
-            // With a cache, a task starts after a look-up on a queue of the lowest priority, even if the task was
-            // cancelled meanwhile. If the task ends before the cancellation is reported, the process ends.
+            // A cache lets cancelled tasks start. If one ends before its cancellation is reported, the process ends.
             configuration.urlCache = nil
         #endif
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)

@@ -32,8 +32,6 @@ public final class Hub: Sendable {
         traceReaders.finish()
     }
 
-    // MARK: - Registration
-
     /// Registers a plugin by its type. The hub creates it with the initialiser of `PluginProtocol`.
     ///
     /// Before `start()` the plugin is only recorded; `start()` creates it. After `start()` it is created at once. The
@@ -146,8 +144,6 @@ public final class Hub: Sendable {
         }
     }
 
-    // MARK: - Removal
-
     /// Removes a plugin and waits for its tasks. An unknown name has no effect.
     ///
     /// No new call reaches the plugin. Its subscriptions and the subscriptions to its events end, and its tasks are
@@ -180,8 +176,6 @@ public final class Hub: Sendable {
         if callerWasRemoved { return }
         for member in removed.reversed() { await member.channel.scope.drain() }
     }
-
-    // MARK: - Inspection
 
     /// Returns a running plugin.
     ///

@@ -78,8 +78,6 @@ final class MessageRoutes: Sendable {
         return publishers
     }
 
-    // MARK: - Refusals
-
     private func notAllowed(_ message: Message, _ kind: MessageKind) -> PluginError {
         let verb = kind == .event ? "subscribe to" : "send"
         return PluginError(

@@ -40,8 +40,6 @@ public struct NoParameters: Codable, Sendable, Hashable {
     public init() {}
 }
 
-// MARK: - Receiving
-
 extension HubMessage {
     /// Decodes a payload that came with `message`.
     ///

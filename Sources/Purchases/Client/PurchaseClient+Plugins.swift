@@ -112,8 +112,6 @@ extension PurchaseClient {
         return collected
     }
 
-    // MARK: - Single calls
-
     /// Calls all of `members` concurrently, each after its log-in is complete.
     func callWhenLoggedIn<Value: Sendable>(
         _ operation: PurchaseOperation, _ members: [Member],

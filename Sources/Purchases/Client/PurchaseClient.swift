@@ -149,8 +149,6 @@ public final class PurchaseClient: PurchaseClientProtocol {
         if let appUserId { try await logIn(appUserId: appUserId) }
     }
 
-    // MARK: - Streams
-
     /// The paid features of the user: the known value, if any, and then every change.
     public var paidFeaturesUpdates: AsyncStream<PaidFeatures> { updates.stream() }
 
@@ -209,8 +207,6 @@ public final class PurchaseClient: PurchaseClientProtocol {
             return task
         }
     }
-
-    // MARK: - Storage
 
     /// Returns the answers that an earlier run stored for a user who is logged in at the plugins.
     func recalledAnswers(of user: UserId?, _ members: [Member]) async -> RecalledAnswers {

@@ -176,8 +176,6 @@ struct BERReader {
         bytes[element.content].elementsEqual(other)
     }
 
-    // MARK: - Octets
-
     private mutating func readTag() throws(BERError) -> UInt8 {
         guard position < end else { throw BERError(position: position, problem: "an element is missing") }
         let tag = bytes[position]

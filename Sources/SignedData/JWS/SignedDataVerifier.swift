@@ -127,8 +127,6 @@ public final class SignedDataVerifier: Sendable {
         return try verify(self)
     }
 
-    // MARK: - Verification of one document
-
     /// Verifies a document. Revocation comes last and is checked each time, because only a document that is otherwise
     /// valid is worth a request to the responder.
     private func verify<Fields: SignedPayloadFields>(

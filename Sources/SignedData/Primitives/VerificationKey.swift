@@ -94,8 +94,6 @@ public final class VerificationKey: @unchecked Sendable {
         return name.prefix(length).elementsEqual("prime256v1".utf8.map { CChar($0) })
     }
 
-    // MARK: - Contexts
-
     private func takeContext() -> VerificationContext? {
         if let context = idle.withLock({ $0.popLast() }) { return context }
         return VerificationContext(key: pointer)

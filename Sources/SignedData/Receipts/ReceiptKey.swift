@@ -64,8 +64,6 @@ final class ReceiptKey: @unchecked Sendable {
             && count == digest.count
     }
 
-    // MARK: - Contexts
-
     private func takeContext(for digest: ReceiptDigest) throws(SignedDataError) -> Context {
         if let context = idle.withLock({ $0[digest]?.popLast() }) { return context }
         guard let context = Context(key: pointer, digest: digest, isRSA: isRSA) else {

@@ -54,8 +54,6 @@ public final class ReceiptVerifier: Sendable {
         return verified
     }
 
-    // MARK: - Verification of one receipt
-
     private func verifySigned(_ document: [UInt8]) throws(SignedDataError) -> VerifiedReceipt {
         try ReceiptVerifier.checkForm(document, maximumLength: configuration.maximumLength)
         let result = document.withUnsafeBytes { bytes in

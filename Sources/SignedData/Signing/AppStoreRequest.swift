@@ -60,8 +60,6 @@ package struct AppStoreRequest: Sendable, Hashable {
 
     private init(audience: Audience) { self.audience = audience }
 
-    // MARK: - Claims
-
     /// Returns the claims of this kind of request, in the order of Apple's page. Throws `claimInvalid`.
     func claims() throws(SignedDataError) -> [(String, JSONValue)] {
         var claims: [(String, JSONValue)] = []

@@ -61,8 +61,6 @@ struct ServerJWT {
         return keyID
     }
 
-    // MARK: - Claims
-
     /// Returns a required string. Throws `payloadMalformed`.
     func text(_ name: String) throws(SignedDataError) -> String {
         guard let text = try optionalText(name) else { throw Self.missing(name, "a string") }

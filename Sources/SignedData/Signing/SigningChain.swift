@@ -40,8 +40,6 @@ public struct SigningChain: Sendable {
             for: self.leafKey, by: CertificateTemplate.Issuer(certificate: intermediate, key: intermediateKey))
     }
 
-    // MARK: - As text
-
     /// All certificates and keys in PEM. Anyone who can read it can sign, so store it in a file of mode 0600.
     public var pem: String {
         [leaf.pem, leafKey.pem, intermediate.pem, intermediateKey.pem, root.pem, rootKey.pem].joined()

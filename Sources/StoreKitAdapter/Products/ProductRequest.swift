@@ -107,8 +107,6 @@ public actor ProductRequest {
         return product
     }
 
-    // MARK: - The storefront
-
     /// Returns the customer's storefront, once it is known, and each change.
     package func storefrontRevisions() -> AsyncStream<StorefrontRevision> {
         listen()
@@ -143,8 +141,6 @@ public actor ProductRequest {
         storefrontsInFlight[requestedRevision] = task
         try await awaitResult { try await task.value }
     }
-
-    // MARK: - Requests
 
     /// Joins the running requests for these ids, and begins one for the rest. A request outlives its callers.
     private func fetch(_ ids: Set<ProductID>) async throws -> ProductAnswer {

@@ -94,8 +94,6 @@ struct StoreKitStateMachine {
         }
     }
 
-    // MARK: - Updates
-
     private mutating func updated(_ transaction: StoreTransaction) -> [Action] {
         let mayAnswerPayment = transaction.revocationDate == nil && transaction.reason != .renewal
         if mayAnswerPayment, inProgress.values.contains(transaction.productID) {
@@ -125,8 +123,6 @@ struct StoreKitStateMachine {
         else { return [] }
         return [.report(StoreUpdate(productID: transaction.productID, state: .renewalChanged(transaction)))]
     }
-
-    // MARK: - Payments
 
     private mutating func add(_ payment: Payment) -> [Action] {
         guard inProgress[payment.id] == nil else { return [] }

@@ -102,8 +102,6 @@ extension StoreEndpoints {
         },
     ]
 
-    // MARK: - Time
-
     static let clock: [Endpoint<StoreHandler>] = [
         endpoint(
             .get, "/control/v1/clock", "clock", "Get the virtual time; with `after`, wait for a change",

@@ -144,8 +144,6 @@ extension TransactionOffer: WireModel {
     ])
 }
 
-// MARK: - Products
-
 extension ProductAnswer: WireModel {
     static let schemaName = "ProductAnswer"
     static let schema = WireSchema.object([
@@ -186,8 +184,6 @@ extension Offer: WireModel {
         .required("periodCount", .integer), .optional("price", .of(Price.self)),
     ])
 }
-
-// MARK: - Documents
 
 /// The JSON object `{}`.
 struct Nothing: Encodable, Sendable, WireModel {

@@ -14,8 +14,6 @@ extension WireSchema {
     static func array(of model: any WireModel.Type) -> WireSchema { array(of(model)) }
 }
 
-// MARK: - The store's own kinds
-
 extension WireSchema {
     /// The name of an account, the id of a transaction and so on. JSON Schema counts characters, the simulator counts
     /// bytes.

@@ -25,8 +25,6 @@ struct ContentCache: Sendable {
         Hex.encode(SHA256.hash(JSONValue.object(parameters).encoded()))
     }
 
-    // MARK: - Stored content
-
     /// Returns the products with complete content, each with the digest of its parameters if it is known. Repairs
     /// changes that killed processes left incomplete. Content without a readable record counts as absent.
     func load() -> [ProductID: String] {
@@ -56,8 +54,6 @@ struct ContentCache: Sendable {
         let name = leftover.dropFirst().dropLast(".new-XXXXXX".count)
         if !name.isEmpty { try? FolderReplacement.recover("\(root)/\(name)") }
     }
-
-    // MARK: - Changes
 
     /// Returns the folder for a fetch, with the data of earlier attempts with the same parameters. Throws
     /// `FileFailure`.

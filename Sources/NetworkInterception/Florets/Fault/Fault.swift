@@ -69,8 +69,6 @@ extension Fault: CustomStringConvertible {
     }
 }
 
-// MARK: - Application
-
 extension Fault {
     /// The result of the request if the fault prevents its sending; `nil` if the request is sent.
     func resultInsteadOfSending() -> Result<Response, any Error>? {

@@ -177,8 +177,6 @@ public final class FaultFloret: InterceptableFloret, DisplayableFloret {
     private func count(_ index: Int) { state.withLock { $0.counts[index].hit += 1 } }
 }
 
-// MARK: - Screen
-
 extension FaultFloret {
     public func view(_ interceptor: Interceptor) -> ViewDocument? {
         let (disabledRules, counts, requests) = state.withLock { ($0.disabledRules, $0.counts, $0.requests) }

@@ -111,8 +111,6 @@ struct FloretReader {
     }
 }
 
-// MARK: - Selectors
-
 extension FloretReader {
     /// Returns the selector of the member `match`. Without that member, returns a selector that selects everything.
     func selector(_ value: FileValue) throws -> RecordSelector { try value["match"].map(matcher) ?? .all() }
@@ -137,8 +135,6 @@ extension FloretReader {
         return selector
     }
 }
-
-// MARK: - Settings
 
 extension FloretReader {
     private enum Change: String, CaseIterable { case setHeader, appendHeader, removeHeader, replace }

@@ -169,8 +169,6 @@ public final class MockFloret: InterceptableFloret {
         }
     }
 
-    // MARK: - Mappings
-
     /// Adds a mapping, which runs for each request before the mappings that are added later.
     ///
     /// - Parameter answer: Returns the response, or `nil` if the mapping does not answer the request.
@@ -230,8 +228,6 @@ public final class MockFloret: InterceptableFloret {
         return response
     }
 }
-
-// MARK: - Requests
 
 extension MockFloret {
     public func willRequest(_ record: Record) async -> Record {

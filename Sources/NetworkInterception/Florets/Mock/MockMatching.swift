@@ -88,8 +88,6 @@ extension [HTTPQuery.Item] {
     }
 }
 
-// MARK: - Near misses
-
 extension MockKey {
     /// The differences between a request and a recording, with a weight for their size.
     struct Difference {
