@@ -22,7 +22,6 @@ package struct UnicodeForms: Sendable, CustomStringConvertible {
     private static let forms: [(String, String)] = [
         ("caf\u{E9}", "cafe\u{301}"),
         ("\u{C5}", "\u{212B}"), ("\u{C5}", "A\u{30A}"), ("\u{3A9}", "\u{2126}"), ("\u{3AC}", "\u{1F71}"),
-        // The preferred form is ASCII.
         ("K", "\u{212A}"), ("a;b", "a\u{37E}b"),
         // Hangul: syllables and their parts.
         ("\u{AC00}", "\u{1100}\u{1161}"), ("\u{AC01}", "\u{1100}\u{1161}\u{11A8}"), ("\u{AC01}", "\u{AC00}\u{11A8}"),

@@ -396,7 +396,6 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             #expect(throws: SQLError(.invalidStatement, "")) {
                 try database.read { try $0.query("SELECT name FROM schema_migrations") }
             }
-            // A table of the same name with another schema.
             try await database.write { try $0.execute("CREATE TABLE schema_migrations (version TEXT)") }
             #expect(throws: SQLError(.otherSchema, "")) { try database.migrate([schema]) }
         },

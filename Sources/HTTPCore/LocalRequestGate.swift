@@ -49,8 +49,6 @@ package struct LocalRequestGate: Sendable {
         refusalOfHost(request) ?? Self.refusalOfSite(request, isProven)
     }
 
-    // MARK: - Host
-
     /// Checks only the host, for resources that any site can request under a name of this server.
     package func refusalOfHost(_ request: HTTPRequest) -> HTTPProblem? {
         guard let names else { return nil }
@@ -98,8 +96,6 @@ package struct LocalRequestGate: Sendable {
         return address.count { $0 == ":" } >= 2
             && address.allSatisfy { $0.isHexDigit && $0.isASCII || ":.".contains($0) }
     }
-
-    // MARK: - Site
 
     private static func refusalOfSite(_ request: HTTPRequest, _ isProven: Bool) -> HTTPProblem? {
         let site = request.headers["Sec-Fetch-Site"]

@@ -93,8 +93,6 @@ final class Connection: Sendable {
         self.number = number
     }
 
-    // MARK: - Phases
-
     func enter(_ phase: Phase, _ exchange: Exchange?) {
         state.withLock { state in
             state.phase = phase
@@ -121,8 +119,6 @@ final class Connection: Sendable {
         let copy = fcntl(socket, F_DUPFD_CLOEXEC, 0)
         return copy >= 0 ? copy : nil
     }
-
-    // MARK: - Parking
 
     /// Suspends the connection until `unpark`. Only microhttpd's thread for this connection calls it.
     ///
@@ -151,8 +147,6 @@ final class Connection: Sendable {
             }
         }
     }
-
-    // MARK: - Watching
 
     /// Shuts the socket down after a deadline has passed, and abandons the exchange if its client has disconnected.
     func watch(at now: ContinuousClock.Instant, _ deadlines: Deadlines) {

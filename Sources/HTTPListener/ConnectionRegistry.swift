@@ -67,8 +67,6 @@ final class ConnectionRegistry: Sendable {
     /// Whether each response ends its connection from now on.
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
-    // MARK: - Room
-
     /// Returns whether another connection may be accepted.
     func hasRoom() -> Bool {
         state.withLock { state in
@@ -100,8 +98,6 @@ final class ConnectionRegistry: Sendable {
 
     /// Removes a socket that microhttpd did not accept. microhttpd has closed it.
     func withdraw(_ socket: Int32) { state.withLock { _ = $0.admitted.remove(socket) } }
-
-    // MARK: - Life
 
     /// Creates the connection of an admitted socket, when microhttpd has opened it.
     func open(_ socket: Int32) -> Connection {

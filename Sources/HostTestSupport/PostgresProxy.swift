@@ -15,6 +15,8 @@ package final class PostgresProxy: Sendable {
         var isRefusing = false
     }
 
+    private static let readyForQueryOutsideTransaction: ArraySlice = [UInt8(ascii: "Z"), 0, 0, 0, 5, UInt8(ascii: "I")]
+
     /// The URL of the database behind the proxy.
     package let url: String
     private let folder: URL
@@ -95,8 +97,7 @@ package final class PostgresProxy: Sendable {
                     continue
                 }
                 answer += response
-                // ReadyForQuery outside a transaction is the end of all responses.
-                if answer.suffix(6) == [UInt8(ascii: "Z"), 0, 0, 0, 5, UInt8(ascii: "I")] { return }
+                if answer.suffix(6) == Self.readyForQueryOutsideTransaction { return }
             }
         }
     }

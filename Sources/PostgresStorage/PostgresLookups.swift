@@ -57,8 +57,6 @@ final class PostgresLookups: Sendable {
         }
     }
 
-    // MARK: - Requests
-
     /// Returns the first row of a query; `nil` if there is none.
     func first(_ query: PostgresQuery) async throws -> SQLRow? {
         try await LockedContinuation.wait { continuation in
@@ -95,8 +93,6 @@ final class PostgresLookups: Sendable {
         state.withLock { $0.isClosing = true }
         wakeUp.signal()
     }
-
-    // MARK: - Thread
 
     /// Distributes lookups and reads responses, until `close` or `finish` was called and all lookups have a response.
     private func run() {

@@ -116,7 +116,6 @@ struct PostgresStatement: Sendable {
             while let byte, byte.beginsWord || byte.isDigit || byte == UInt8(ascii: "$") { take() }
             let word = String(decoding: input[start..<position], as: UTF8.self)
             if firstWord.isEmpty { firstWord = word }
-            // E'…' has escapes with a backslash.
             if word == "E" || word == "e", byte == UInt8(ascii: "'") {
                 quoted(until: UInt8(ascii: "'"), hasEscapes: true)
             }

@@ -40,8 +40,6 @@ final class PostgresWriters: Sendable {
         beginCheck = try settings.beginStatements("READ COMMITTED READ WRITE")
     }
 
-    // MARK: - Requests
-
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
         let write = QueuedBody(body)
         return try await withTaskCancellationHandler {
@@ -102,8 +100,6 @@ final class PostgresWriters: Sendable {
         }
         for _ in 0..<sleeping { wake.signal() }
     }
-
-    // MARK: - Threads
 
     private func run() {
         var connection: PostgresConnection?

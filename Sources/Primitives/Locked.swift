@@ -14,8 +14,7 @@
 ///     let count = Locked(0)
 ///     count.withLock { $0 += 1 }
 public final class Locked<Value>: @unchecked Sendable {
-    // Sendable: `value` is accessed only while `mutex` is held, and `withLock` requires sendable results. A pointer
-    // avoids Swift's exclusivity checks, which the lock makes unnecessary.
+    // Sendable: `mutex` guards `value`, and results are sendable. A pointer avoids unnecessary exclusivity checks.
     @usableFromInline let value: UnsafeMutablePointer<Value>
     @usableFromInline let mutex: UnsafeMutablePointer<pthread_mutex_t>
 

@@ -12,8 +12,6 @@ import StoreModel
 /// `invalidProduct`, and 422 for all others.
 public enum StoreControlWire {}
 
-// MARK: - Time
-
 extension StoreControlWire {
     /// The virtual time: `now` at the time of the answer, with a rate of `rate` virtual seconds for each real second. A
     /// rate of 0 is a frozen clock. `revision` grows with every jump and every change of rate.
@@ -63,8 +61,6 @@ extension StoreControlWire {
         package init(timeRate: String) { self.timeRate = timeRate }
     }
 }
-
-// MARK: - Settings
 
 extension StoreControlWire {
     /// A setting. The value is a string, a Boolean or a number, depending on the setting.

@@ -29,8 +29,6 @@ public struct ProductType: RawRepresentable, Hashable, Sendable, Codable, CaseIt
     package var isKnown: Bool { Self.allCases.contains(self) }
 }
 
-// MARK: - Apple's spellings and numbers
-
 extension ProductType {
     private static let appleTexts: [(ProductType, String)] = [
         (.consumable, "Consumable"), (.nonConsumable, "Non-Consumable"),

@@ -73,8 +73,6 @@ public final class ScriptedStoreConnection: StoreConnection {
     /// A new connection to the same store, for example after a crash of the app.
     public func reconnected() -> ScriptedStoreConnection { ScriptedStoreConnection(state, calls) }
 
-    // MARK: - Script
-
     /// Sets the reaction to payments; by default the product is sold at once.
     public func whenPaying(_ cashier: @escaping Cashier) { state.withLock { $0.cashier = cashier } }
 
@@ -152,8 +150,6 @@ public final class ScriptedStoreConnection: StoreConnection {
             purchaseDate: Date(timeIntervalSince1970: 1_767_225_600), quantity: quantity,
             appAccountToken: appAccountToken, signedTransaction: "\(signature).\(id)")
     }
-
-    // MARK: - StoreConnection
 
     public func canMakePayments() async throws -> Bool {
         try await asked(.canMakePayments)

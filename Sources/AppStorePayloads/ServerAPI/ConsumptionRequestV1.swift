@@ -72,26 +72,28 @@ extension AppStoreServerAPI {
     public typealias RefundPreferenceV1 = ConsumptionCode
 }
 
-extension AppStoreServerAPI.ConsumptionCode {
-    // MARK: - ConsumptionStatus
+extension AppStoreServerAPI.ConsumptionStatus {
     public static var undeclared: Self { Self(rawValue: 0) }
     public static var notConsumed: Self { Self(rawValue: 1) }
     public static var partiallyConsumed: Self { Self(rawValue: 2) }
     public static var fullyConsumed: Self { Self(rawValue: 3) }
+}
 
-    // MARK: - Platform
+extension AppStoreServerAPI.Platform {
     public static var apple: Self { Self(rawValue: 1) }
     public static var nonApple: Self { Self(rawValue: 2) }
+}
 
-    // MARK: - DeliveryStatusV1
+extension AppStoreServerAPI.DeliveryStatusV1 {
     public static var deliveredAndWorkingProperly: Self { Self(rawValue: 0) }
     public static var didNotDeliverDueToQualityIssue: Self { Self(rawValue: 1) }
     public static var deliveredWrongItem: Self { Self(rawValue: 2) }
     public static var didNotDeliverDueToServerOutage: Self { Self(rawValue: 3) }
     public static var didNotDeliverDueToInGameCurrencyChange: Self { Self(rawValue: 4) }
     public static var didNotDeliverForOtherReason: Self { Self(rawValue: 5) }
+}
 
-    // MARK: - AccountTenure
+extension AppStoreServerAPI.AccountTenure {
     public static var zeroToThreeDays: Self { Self(rawValue: 1) }
     public static var threeDaysToTenDays: Self { Self(rawValue: 2) }
     public static var tenDaysToThirtyDays: Self { Self(rawValue: 3) }
@@ -99,8 +101,9 @@ extension AppStoreServerAPI.ConsumptionCode {
     public static var ninetyDaysToOneHundredEightyDays: Self { Self(rawValue: 5) }
     public static var oneHundredEightyDaysToThreeHundredSixtyFiveDays: Self { Self(rawValue: 6) }
     public static var greaterThanThreeHundredSixtyFiveDays: Self { Self(rawValue: 7) }
+}
 
-    // MARK: - PlayTime
+extension AppStoreServerAPI.PlayTime {
     public static var zeroToFiveMinutes: Self { Self(rawValue: 1) }
     public static var fiveToSixtyMinutes: Self { Self(rawValue: 2) }
     public static var oneToSixHours: Self { Self(rawValue: 3) }
@@ -108,8 +111,9 @@ extension AppStoreServerAPI.ConsumptionCode {
     public static var oneDayToFourDays: Self { Self(rawValue: 5) }
     public static var fourDaysToSixteenDays: Self { Self(rawValue: 6) }
     public static var overSixteenDays: Self { Self(rawValue: 7) }
+}
 
-    // MARK: - LifetimeDollarsPurchased
+extension AppStoreServerAPI.LifetimeDollarsPurchased {
     /// 0 USD.
     public static var none: Self { Self(rawValue: 1) }
     /// 0.01 to 49.99 USD.
@@ -124,14 +128,16 @@ extension AppStoreServerAPI.ConsumptionCode {
     public static var under2000: Self { Self(rawValue: 6) }
     /// 2000 USD and more.
     public static var over2000: Self { Self(rawValue: 7) }
+}
 
-    // MARK: - UserStatus
+extension AppStoreServerAPI.UserStatus {
     public static var active: Self { Self(rawValue: 1) }
     public static var suspended: Self { Self(rawValue: 2) }
     public static var terminated: Self { Self(rawValue: 3) }
     public static var limitedAccess: Self { Self(rawValue: 4) }
+}
 
-    // MARK: - RefundPreferenceV1
+extension AppStoreServerAPI.RefundPreferenceV1 {
     public static var preferGrant: Self { Self(rawValue: 1) }
     public static var preferDecline: Self { Self(rawValue: 2) }
     public static var noPreference: Self { Self(rawValue: 3) }

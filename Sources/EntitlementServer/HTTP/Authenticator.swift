@@ -143,7 +143,6 @@ struct Authenticator: Sendable {
         _ call: Call, as access: ServerHandler.Access, by credential: ServerHandler.Credential, _ app: inout BundleID?,
         _ known: inout StoreEnvironment?, _ respond: (RequestContext) throws -> HTTPReply
     ) -> HTTPReply {
-        // A response that refuses the key also has the environment header, if the environment is valid.
         let environment = Result { try self.environment(of: call.request) }
         known = try? environment.get()
         do {

@@ -67,8 +67,7 @@ struct CustomerCareRoutes: Sendable {
             let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)
             return try await idempotent.respond(to: context, body: body) { idempotency in
                 let alias = try RequestBody.decode(AliasRequest.self, from: body).alias
-                // A device knows only its own anonymous names, which cannot be guessed. Any other name could give it
-                // the purchases of another customer.
+                // Anonymous names cannot be guessed. With another name a device could get another customer's purchases.
                 guard context.caller.kind == .secret || alias.isAnonymous else {
                     throw Refusal.aliasNotAnonymous
                 }

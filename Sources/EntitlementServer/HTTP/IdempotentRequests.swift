@@ -62,8 +62,7 @@ final class IdempotentRequests: Sendable {
         let request = IdempotentRequest(
             ledgerID: context.ledgerID, sender: context.caller.kind, requester: requester, key: key,
             digest: Self.digest(of: context.request, body), customer: named, now: realClock.now())
-        // A read can find an answer that is not on the standby yet and would be lost with the primary. A write waits
-        // until all earlier commits are replicated, so an answer that it finds is durable.
+        // The read can find an answer that is not on the standby yet; the write waits until the standby has it.
         if try ledger.database.read({ try request.keptCheckingLimit($0) }) != nil,
             let kept = try await ledger.database.write({ try request.keptCheckingLimit($0) })
         {

@@ -62,8 +62,6 @@ struct TransactionsRoute: Sendable {
         return answer
     }
 
-    // MARK: - Verifying
-
     fileprivate struct Verified: Sendable {
         var facts: [PresentedFact] = []
         var rejected: [RejectedTransaction] = []
@@ -94,8 +92,6 @@ struct TransactionsRoute: Sendable {
         }
         return verified
     }
-
-    // MARK: - Answering
 
     /// Returns the customer's stored answer with two more members.
     private static func body(

@@ -44,8 +44,6 @@ actor StatusPoller {
         realClock = configuration.realClock
     }
 
-    // MARK: - Polling
-
     /// Polls the status of a subscription and appends it to the ledger, unless it was polled within the pause or its
     /// ledger has no client. Concurrent calls wait for the same poll.
     ///
@@ -99,8 +97,6 @@ actor StatusPoller {
         }
         return facts.filter { $0.environment == subscription.ledgerID.environment }
     }
-
-    // MARK: - Background job
 
     /// Reads new events, and polls at most one subscription. Returns whether there is more to do. Throws if the poll
     /// fails, which is repeated later, up to 12 attempts in all.

@@ -65,8 +65,6 @@ struct StoreReader: Sendable {
         return (document, facts)
     }
 
-    // MARK: - Documents to facts
-
     /// Maps `wrongEnvironment` to `environmentNotAccepted`. The verifiers use the former code if they accept only one
     /// environment.
     private static func mappingEnvironmentErrors<Document>(
@@ -109,8 +107,6 @@ struct StoreReader: Sendable {
         }
     }
 }
-
-// MARK: - Receipts
 
 /// A verified receipt and its facts.
 struct PresentedReceipt: Sendable {

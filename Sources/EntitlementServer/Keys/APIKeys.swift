@@ -122,8 +122,6 @@ package struct APIKeys: Sendable {
         }
     }
 
-    // MARK: - Rows
-
     static let columns = "digest, app, kind, label, created_at, revoked_at, used_at"
     private static let idLength = 8
 

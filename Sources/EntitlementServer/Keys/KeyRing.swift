@@ -96,8 +96,6 @@ final class KeyRing: Sendable {
         return caller
     }
 
-    // MARK: - Last uses
-
     /// Notes the use of a key in memory. A cached key was noted within the last second.
     private func noteUse(of digest: [UInt8]) {
         let now = realClock.now()

@@ -88,8 +88,7 @@ extension AnswerCache.Shard {
         if let place = table.place(of: key, hash), let cached = table[place] {
             guard cached.isOlder(than: answer) else { return true }
             guard removals == ticket.removals else {
-                // An erased customer may have returned with a smaller revision. Only the database has the
-                // current answer.
+                // Either answer may be obsolete: an erased customer can return with a smaller revision.
                 remove(at: place)
                 removals += 1
                 return false

@@ -61,8 +61,7 @@ extension LedgerTransaction {
             throw EntitlementServerError(.internalInconsistency, "The ledger did not store a salt.")
         }
         try connection.perform("INSERT INTO compaction_due (since) VALUES (?1)", [.integer(now.milliseconds)])
-        // Tokens are recorded too, because a purchase with the token may have arrived before the customer was known. A
-        // token that another customer also has is not recorded.
+        // A purchase with the token may have arrived before the customer was known.
         let tokens = try Set(names.map(\.appAccountToken)).filter { try tokenOwner(of: $0) == nil }.map(\.wireText)
         for text in Set((names.map(\.rawValue) + tokens).map { ExactString($0) }) {
             try ErasedName(

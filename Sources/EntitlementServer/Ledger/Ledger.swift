@@ -71,13 +71,11 @@ struct Ledger: Sendable {
         let committed = try await database.write { [cache] connection in
             var outcome = Outcome()
             let result = try body(connection, &outcome)
-            // On SQLite no other write runs now, so each newer answer gets a later ticket. On PostgreSQL the cache is
-            // empty.
+            // SQLite runs one write at a time, so newer answers get later tickets. On PostgreSQL the cache is empty.
             return CommittedWrite(
                 result: result, answers: outcome.answers.map { ($0, $1, cache.ticket(for: $0)) },
                 removed: outcome.removed, appended: outcome.appended)
         }
-        // A later write may have updated the cache already. The cache compares the tickets and keeps the newer answer.
         for (key, answer, ticket) in committed.answers { cache.replace(answer, for: key, ticket: ticket) }
         for key in committed.removed { cache.remove(key) }
         for (kind, number) in committed.appended { metrics.facts.add(kind, number) }
@@ -111,8 +109,7 @@ struct Ledger: Sendable {
                 return answer
             }
         } catch let error as SQLError {
-            // If the write was waiting for the key, another server still processes the request with this key. Otherwise
-            // the database was busy for another reason.
+            // The write was busy while it waited for the key: another server still processes the request with this key.
             guard error.code == .busy, waitsForKey.withLock(\.self) else { throw error }
             throw Refusal.idempotencyInProgress
         }
@@ -121,8 +118,6 @@ struct Ledger: Sendable {
     func transaction(_ connection: any SQLConnection, on ledgerID: LedgerID) -> LedgerTransaction {
         LedgerTransaction(connection, ledgerID: ledgerID, rules: rules[ledgerID.app], now: clock.now().wholeMillisecond)
     }
-
-    // MARK: - Reading
 
     /// The result of reading a customer without writing.
     enum Reading: Sendable {
@@ -183,8 +178,6 @@ struct Ledger: Sendable {
         case .needsRefresh: try await refresh(key)
         }
     }
-
-    // MARK: - Writing
 
     /// The acknowledged and rejected transactions of a request.
     struct Recorded: Sendable {

@@ -139,8 +139,7 @@ extension PresentedFact {
         case .receipt:
             guard isTransaction else { throw unreadable }
             let purchase = try AppReceipt.InAppPurchase(readFrom: JSONValue(parsing: source))
-            // The digest also covers the position in the receipt, so it cannot be recomputed. The encryption binds it to
-            // the source.
+            // The digest covers the position too, so it cannot be recomputed. The encryption binds it to the source.
             let fact = try TransactionFact(
                 purchase, creationDate: Date(milliseconds: try row["signed_at"]), digest: try row["digest"])
             return [

@@ -294,8 +294,7 @@ package struct LedgerReplay: Sendable {
             )
             return
         }
-        // The current time if the stored answer is valid now, otherwise the last instant of its validity.
-        let instant =
+        let lastValidInstant =
             stored.isValid(at: transaction.now)
             ? transaction.now
             : max(
@@ -306,7 +305,7 @@ package struct LedgerReplay: Sendable {
             return
         }
         let answer = transaction.rules.reducer.customer(
-            customer, in: transaction.ledgerID.environment, state, at: instant)
+            customer, in: transaction.ledgerID.environment, state, at: lastValidInstant)
         if try row["content_digest"] != answer.contentDigest {
             report.add(
                 transaction.difference("customer \(customer)", "has an answer that does not follow from its facts"))

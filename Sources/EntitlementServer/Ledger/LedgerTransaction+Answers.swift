@@ -84,8 +84,7 @@ extension LedgerTransaction {
             SELECT revision, answer, etag, content_digest, valid_from, valid_until FROM customer
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, values(.text(customer.rawValue)))
-        // If another server's clock is ahead of this one, the new answer gets the time of the stored one: the time of a
-        // customer's answers must not go back.
+        // The time of a customer's answers must not go back, even if another server's clock is ahead of this one.
         let from: Date? = try row.map { Date(milliseconds: try $0["valid_from"]) }
         let isAhead = from.map { $0 > now && $0 <= now.addingTimeInterval(skew) } ?? false
         let storedEnd: Int64? = try row.flatMap { try $0["valid_until"] }
@@ -223,8 +222,6 @@ extension LedgerTransaction {
         }
         return facts
     }
-
-    // MARK: - Grants
 
     mutating func add(_ grant: Grant, to customer: CustomerID) throws {
         try connection.perform(

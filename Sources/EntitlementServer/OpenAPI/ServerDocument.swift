@@ -46,8 +46,6 @@ extension OpenAPIDocument.Tag {
     static let server = Self("server", "about the server")
 }
 
-// MARK: - Shared by endpoints
-
 extension [OpenAPIDocument.Parameter] {
     /// The parameters of a list that is returned in pages.
     static var page: Self {
@@ -71,8 +69,6 @@ extension Refusal {
     /// The codes of an endpoint that verifies signed data.
     static let signedDataCodes = ["any code of refused signed data"]
 }
-
-// MARK: - Operations
 
 extension OpenAPIDocument.Operation {
     fileprivate init(_ endpoint: Endpoint<ServerHandler>, _ environment: WireSchema) {

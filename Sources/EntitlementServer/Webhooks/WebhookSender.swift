@@ -43,8 +43,7 @@ struct WebhookSender: Sendable {
         let hasBegun = !claimed.isEmpty
         try await withThrowingTaskGroup(of: TaskResult.self) { group in
             var (running, failure, isRecheckScheduled) = (0, nil as (any Error)?, false)
-            // `hanging` attempts already ran at the time `mark`, and do not count for the limit.
-            var (hanging, mark) = (0, changes.now)
+            var (hanging, hangingSince) = (0, changes.now)
             while true {
                 for delivery in claimed {
                     group.addTask { .attempt(await Self.result { try await attempt(delivery) }) }
@@ -71,7 +70,9 @@ struct WebhookSender: Sendable {
                     if case .failure(let error) = result { failure = failure ?? error }
                 case .recheck, nil:
                     isRecheckScheduled = false
-                    if changes.now - mark >= .seconds(Self.recheck) { (hanging, mark) = (running, changes.now) }
+                    if changes.now - hangingSince >= .seconds(Self.recheck) {
+                        (hanging, hangingSince) = (running, changes.now)
+                    }
                     free = limit - (running - hanging)
                 }
                 free = min(free, Self.maximumAttempts - running)

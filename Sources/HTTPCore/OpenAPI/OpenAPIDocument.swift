@@ -168,8 +168,6 @@ package struct OpenAPIDocument: Sendable {
     }
 }
 
-// MARK: - Writing
-
 extension OpenAPIDocument {
     /// Returns the path item with the path parameters, which apply to all its methods.
     private static func pathItem(_ operation: Operation) -> JSONValue {

@@ -62,8 +62,6 @@ package struct WireSchema: Sendable {
     }
 }
 
-// MARK: - Kinds
-
 extension WireSchema {
     package static let text = WireSchema(["type": "string"], "a string") { $0.stringValue != nil }
     package static let flag = WireSchema(["type": "boolean"], "true or false") { $0.boolValue != nil }
@@ -152,8 +150,6 @@ extension WireSchema {
     package var orNull: WireSchema {
         WireSchema(["anyOf": [json, ["type": "null"]]], named: named) { $0.isNull ? nil : violation($0) }
     }
-
-    // MARK: - Objects
 
     package struct Member: Sendable {
         package let name: String

@@ -85,8 +85,6 @@ package final class JSONValueDecoder: Decoder {
     }
 }
 
-// MARK: - Values
-
 /// Returns the key of a value in this decoder, or `nil` for the decoder's own value. Called only for an error or a
 /// nested decoder.
 private typealias LazyKey = () -> (any CodingKey)?
@@ -213,8 +211,6 @@ extension JSONValue {
         }
     }
 }
-
-// MARK: - Containers
 
 extension JSONValueDecoder: SingleValueDecodingContainer {
     package func decodeNil() -> Bool {

@@ -73,8 +73,6 @@ package final class JSONValueEncoder: Encoder {
     }
 }
 
-// MARK: - Values
-
 /// The keys that lead to a value. Created for each nested value, and converted to an array only after an error.
 private final class Path: Sendable {
     private let parent: Path?
@@ -138,8 +136,6 @@ extension JSONValueEncoder {
                 debugDescription: "JSON has no infinities and no NaN."))
     }
 }
-
-// MARK: - Containers
 
 extension JSONValueEncoder: SingleValueEncodingContainer {
     package func encodeNil() { put(.null) }

@@ -179,8 +179,6 @@ extension SQLiteFile {
         try target.leaveWriteAheadLog(within: limits.busyTimeout)
     }
 
-    // MARK: - Names
-
     /// Returns the path of the file that symbolic links lead to. The file may be missing.
     package static func resolvingLinks(_ path: String) -> String {
         var path = path

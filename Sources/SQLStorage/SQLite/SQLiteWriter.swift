@@ -58,8 +58,6 @@ final class SQLiteWriter: Sendable {
         }
     }
 
-    // MARK: - Requests
-
     func write<T: Sendable>(_ body: @escaping @Sendable (any SQLConnection) throws -> T) async throws -> T {
         let write = QueuedBody(body)
         return try await withTaskCancellationHandler {
@@ -158,8 +156,6 @@ final class SQLiteWriter: Sendable {
     var queuedCount: Int { state.withLock { $0.queue.count } }
 
     var isClosing: Bool { state.withLock { $0.isClosing } }
-
-    // MARK: - Commits
 
     /// Waits for the next batch and returns it. Returns `nil` when the writer is closing and the queue is empty.
     private func next() -> Batch? {

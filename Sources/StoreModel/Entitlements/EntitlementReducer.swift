@@ -27,7 +27,6 @@ package struct EntitlementReducer: Sendable {
     ) -> Customer {
         let sortedState = SortedState(state, features: features)
         var answer = sortedState.answer(id, environment, at: instant)
-        // The answer changes at only some of these instants. `validUntil` is the first change after `instant`.
         answer.validUntil = sortedState.instants.lazy.filter { $0 > instant }.first { later in
             var laterAnswer = sortedState.answer(id, environment, at: later)
             laterAnswer.asOf = instant

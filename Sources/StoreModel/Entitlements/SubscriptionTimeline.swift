@@ -14,8 +14,7 @@ struct SubscriptionTimeline {
         let ordered = transactions.sorted { $0.newest.starts(before: $1.newest) }
         periods = ordered.map(\.newest)
         notUpgraded = periods.filter { !$0.isUpgraded }
-        // The store sells and signs a renewal up to a day before its period starts. A renewal info that was signed
-        // before the transaction is about an earlier period.
+        // A renewal is sold and signed up to a day before its period. Older renewal infos are about an earlier period.
         let latest = ordered.last { !$0.newest.isUpgraded }
         let since = latest.map { min($0.newest.purchaseDate, $0.firstSigned) } ?? .distantPast
         self.renewals = renewals.filter { $0.signedDate >= since }

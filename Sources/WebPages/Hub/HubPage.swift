@@ -66,8 +66,6 @@ public struct HubPage: Sendable {
             """
     }
 
-    // MARK: - All plugins
-
     private var overview: HTML {
         let plugins = graph.plugins.map { plugin -> HTML in
             let mine = exchanges(of: plugin.id)
@@ -115,8 +113,6 @@ public struct HubPage: Sendable {
         let severities = findings(about: plugin).map(\.severity)
         return severities.contains(.error) ? .error : severities.first
     }
-
-    // MARK: - One plugin
 
     /// One group of a plugin's messages, such as those that it sends.
     private struct Exchange {

@@ -40,15 +40,12 @@ struct LayerOrder {
         layers = layers.map { $0.filter(connected.contains) + $0.filter { !connected.contains($0) } }
     }
 
-    // MARK: - Columns
-
     /// Returns the pairs, reversed where that breaks a cycle.
     private static func acyclic(_ count: Int, _ calls: [(caller: Int, callee: Int)]) -> [Pair] {
         var targets = Array(repeating: Set<Int>(), count: count)
         var weight: [Pair: Int] = [:]
         for call in calls { weight[Pair(left: call.caller, right: call.callee), default: 0] += 1 }
         for (pair, number) in weight {
-            // Of two plugins that call each other, the one with more calls is left.
             let reverseCount = weight[Pair(left: pair.right, right: pair.left)] ?? 0
             if number > reverseCount || (number == reverseCount && pair.left < pair.right) {
                 targets[pair.left].insert(pair.right)
@@ -119,8 +116,6 @@ struct LayerOrder {
         }
     }
 
-    // MARK: - Order
-
     /// Reduces crossings with the barycenter method, and keeps the best order.
     private mutating func reduceCrossings() {
         var neighbours: [Slot: (left: [Slot], right: [Slot])] = [:]
@@ -157,20 +152,19 @@ struct LayerOrder {
         zip(layers, layers.dropFirst()).reduce(0) { sum, columns in
             let place = Dictionary(uniqueKeysWithValues: columns.1.enumerated().map { ($1, $0) })
             let ends = columns.0.map { (neighbours[$0]?.right ?? []).compactMap { place[$0] }.sorted() }.flatMap { $0 }
-            // Counts inversions with a Fenwick tree.
-            var tree = Array(repeating: 0, count: columns.1.count + 1)
+            var fenwickTree = Array(repeating: 0, count: columns.1.count + 1)
             var seen = 0
             return sum
                 + ends.reduce(0) { count, end in
                     var below = 0
                     var index = end + 1
                     while index > 0 {
-                        below += tree[index]
+                        below += fenwickTree[index]
                         index -= index & -index
                     }
                     index = end + 1
-                    while index < tree.count {
-                        tree[index] += 1
+                    while index < fenwickTree.count {
+                        fenwickTree[index] += 1
                         index += index & -index
                     }
                     defer { seen += 1 }

@@ -19,8 +19,9 @@ struct ExtractionPlan: Equatable {
             throw Self.excess(
                 "The archive has \(end.entries) files and folders; at most \(limits.entries) are allowed.")
         }
-        // The longest entry: its header, its name, and a kibibyte for other fields.
-        guard end.size / (ZipEntry.headerLength + min(limits.nameBytes, 65535) + 1024) <= end.entries else {
+        let (longestName, otherFields) = (min(limits.nameBytes, 65535), 1024)
+        let longestEntry = ZipEntry.headerLength + longestName + otherFields
+        guard end.size / longestEntry <= end.entries else {
             throw Self.excess("The archive's directory has \(end.size) bytes, too many for its \(end.entries) entries.")
         }
         let directory = try file.bytes(end.size, at: end.offset)

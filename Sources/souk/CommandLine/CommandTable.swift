@@ -43,8 +43,6 @@ struct CommandTable {
         return UsageError("there is no command \(word.quoted)\(suggestion.map { ". \($0)" } ?? "; see souk --help")")
     }
 
-    // MARK: - Help
-
     /// The text of `souk help WORDS`, the same as that of `souk WORDS --help`. Throws `UsageError` as `topic` does.
     func help(on words: [String]) throws -> String {
         let words = words.filter { !Self.isHelp($0) }

@@ -50,8 +50,6 @@ struct TerminalText: Sendable, ExpressibleByStringInterpolation {
 
     static func += (left: inout TerminalText, right: TerminalText) { left.escapedText += right.escapedText }
 
-    // MARK: - Escaping
-
     /// Escapes control characters (C0, DEL, C1), line separators and the characters of bidirectional formatting
     /// (Unicode Standard Annex 9) as `\n`, `\r`, `\t`, or in the form `\u{1B}`.
     static func escaped(_ text: some StringProtocol) -> String {

@@ -95,8 +95,6 @@ enum FigureCommands {
         return report.differenceCount == 0 ? .success : .failure
     }
 
-    // MARK: - Arguments
-
     private static func environment(_ arguments: Arguments) throws -> StoreEnvironment? {
         guard let name = arguments.text("environment") else { return nil }
         let known = [StoreEnvironment.production, .sandbox, .xcode]
@@ -127,8 +125,6 @@ enum FigureCommands {
         }
         return query
     }
-
-    // MARK: - Text
 
     private static func columns(_ row: FigureQuery.Row, of answer: FigureQuery.Answer) -> [String] {
         var columns = [FigureInterval.text(of: row.day)]

@@ -31,7 +31,6 @@ enum ServeCommand {
         let path = ledger.keyFilePrefix
         var configuration = try listenerConfiguration(arguments)
         configuration.maximumBodyBytes = 4 << 20
-        // Responses that the listener sends itself have a request id too.
         let makeRequestID = EntitlementService.Configuration.uniqueRequestIDs()
         configuration.refusalHeaders = { ["Souk-Request-Id": makeRequestID()] }
         guard arguments.text("clock") == nil || !arguments.texts("root").isEmpty else {

@@ -12,8 +12,6 @@ enum SigningCommands {
         .init(name: "bundle-id", value: "B", help: "the app"),
     ]
 
-    // MARK: - Tokens
-
     static let token = Command(
         words: ["token", "create"], summary: "Create a bearer token for the App Store Server API",
         options: keyOptions + [
@@ -75,8 +73,6 @@ enum SigningCommands {
         }
         return TimeInterval(period.value * unit)
     }
-
-    // MARK: - Offers
 
     static let offer = Command(
         words: ["offer", "sign"], summary: "Sign a promotional offer, introductory eligibility or commerce request",
@@ -202,8 +198,6 @@ enum SigningCommands {
             "applicationUsername": .string(offer.applicationUsername),
         ])
     }
-
-    // MARK: - Arguments
 
     /// The key, issuer and app of a signature.
     private struct Identity {

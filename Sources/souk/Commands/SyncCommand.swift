@@ -79,8 +79,6 @@ struct StoreSync: Sendable {
     let store: AppStoreServerAPIClient
     let server: FactSender
 
-    // MARK: - Notifications
-
     /// The progress of fetching notifications.
     struct Progress: ResumableState, Sendable {
         var since: Date
@@ -136,8 +134,6 @@ struct StoreSync: Sendable {
         try file.write(Progress(since: end.addingTimeInterval(-Self.overlap)))
         return progress.report
     }
-
-    // MARK: - Customers
 
     /// Sends all that the App Store returns about the purchases of these customers.
     func purchases(of customers: [CustomerID]) async throws -> FactReport {
@@ -200,8 +196,7 @@ struct StoreSync: Sendable {
     /// Whether another customer has a purchase. That customer must not lose it to this one: both can be the ids of one
     /// person.
     private func isHeld(_ purchase: String, byOthersThan customer: String) async throws -> Bool {
-        // The search also finds ids that begin with the purchase's id. Clients with the public key can create many of
-        // those, so one page is not enough.
+        // The search finds longer ids too. Clients with the public key can create more of them than one page has.
         let first = "/v1/customers?limit=100&query=\(PercentEncoding.encode(purchase))"
         var path = first
         var cursors: Set<String> = []

@@ -122,8 +122,6 @@ actor DemoWorld {
             log: folder.file("server.log"))
     }
 
-    // MARK: - The processes
-
     func killServer() async {
         isServerKilled = true
         await server.kill()
@@ -167,8 +165,6 @@ actor DemoWorld {
         await simulator.stop()
     }
 
-    // MARK: - Clients
-
     func launchDevice(_ name: String) async throws -> DemoDevice {
         let device = try await DemoDevice.launch(
             .init(
@@ -191,8 +187,6 @@ actor DemoWorld {
 
     /// The path of the customer at the server.
     nonisolated var customerPath: String { "/v1/customers/customer-1042" }
-
-    // MARK: - State
 
     /// Returns the server's current answer about the customer.
     func customerAnswer() async throws -> Customer {
