@@ -49,7 +49,8 @@ struct ResponseWriter {
             return queue(bodyless, response, on: connection)
         }
         if response.status == 304 {
-            // RFC 9110 section 8.6 allows only the 200's length. Without one, microhttpd would send a forbidden chunk.
+            // RFC 9110 section 8.6 allows only the length of the response 200. Without a length, microhttpd would send
+            // an empty chunk, which a response 304 must not contain, so the connection ends after it.
             let bodyless = MHD_create_response_from_callback(UInt64.max, 1, Self.nothing, nil, nil)
             if let bodyless { souk_mhd_forbid_chunks(bodyless) }
             return queue(bodyless, response, on: connection)

@@ -71,7 +71,8 @@ struct Ledger: Sendable {
         let committed = try await database.write { [cache] connection in
             var outcome = Outcome()
             let result = try body(connection, &outcome)
-            // SQLite runs one write at a time, so newer answers get later tickets. On PostgreSQL the cache is empty.
+            // On SQLite no other write runs now, so each newer answer gets a later ticket. On PostgreSQL the cache is
+            // empty.
             return CommittedWrite(
                 result: result, answers: outcome.answers.map { ($0, $1, cache.ticket(for: $0)) },
                 removed: outcome.removed, appended: outcome.appended)

@@ -94,8 +94,9 @@ struct LedgerTransaction {
     private mutating func insert(
         _ fact: PresentedFact, _ row: FactRow, of purchase: Purchase?, presentedBy claimant: Claimant?
     ) throws -> Bool {
-        // A query is cheaper than encrypting the source, but for a missing row it conflicts with concurrent inserts.
-        // If the purchase has no key, looks in any case, because an existing fact needs no new key.
+        // If transactions run one at a time, looks for the fact first: a query is cheaper than encrypting the source.
+        // If they are concurrent, a query for a missing row would conflict with other inserts, so the insertion itself
+        // finds an existing fact. If the purchase has no key, looks first, because an existing fact needs no new key.
         if let purchase, !connection.isConcurrent || purchase.dataKey == nil {
             if let existing = try existingRow(row) {
                 try restoreToken(row, existing, presentedBy: claimant)

@@ -294,8 +294,9 @@ final class SQLiteConnection: @unchecked Sendable {
                     .cannotOpen,
                     "The database \(path) cannot be opened: its file system cannot hold a write-ahead log.")
             }
-            // journal_size_limit: a long read grows the log. temp_store: savepoint files cost more than a write.
-            // On Apple systems only F_FULLFSYNC reaches the disk; the two pragmas have no effect elsewhere.
+            // journal_size_limit truncates a log that grew during a long read; `SQLiteCheckpointer` limits it otherwise.
+            // temp_store keeps the journals of savepoints in memory, because a file would cost more than the rest of a
+            // write. On Apple systems only F_FULLFSYNC reaches the disk; the two pragmas have no effect elsewhere.
             try runInternal(
                 """
                 PRAGMA synchronous = \(durability == .full ? "FULL" : "OFF");
