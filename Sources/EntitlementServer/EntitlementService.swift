@@ -73,6 +73,9 @@ public final class EntitlementService: HTTPHandler {
             standby: configuration.standby.map {
                 Standby($0, limit: configuration.standbyLag, clock: configuration.monotonicClock)
             })
+        for gauge in LedgerGauges.all(keys: keys, apps: configuration.apps.map(\.bundleID), ledger: ledger) {
+            metrics.add(gauge)
+        }
         try await ledger.sealOpenFacts()
         try await ledger.assignOldRedemptions()
         let readers = Dictionary(

@@ -69,7 +69,13 @@ struct ConsoleVisitor {
         let start = try #require(page.range(of: "action=\"\(action)\""), "\(action)")
         let end = try #require(page.range(of: "</form>", range: start.upperBound..<page.endIndex))
         return page[start.upperBound..<end.lowerBound].matches(of: /type="hidden" name="([^"]+)" value="([^"]*)"/).map {
-            (String($0.output.1), String($0.output.2))
+            (String($0.output.1), unescaped(String($0.output.2)))
+        }
+    }
+
+    private static func unescaped(_ text: String) -> String {
+        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")].reduce(text) {
+            $0.replacingOccurrences(of: $1.0, with: $1.1)
         }
     }
 

@@ -44,7 +44,7 @@ struct AuditTable: Sendable {
     var html: HTML {
         guard !list.entries.isEmpty else { return "<p>There are no entries.</p>" }
         return ConsoleFrame.table(
-            "Audit log", ["Time", "Key", "Customer", "Action", "Reason"], list.entries.map(row))
+            "Entries of the audit log", ["Time", "Key", "Customer", "Action", "Reason"], list.entries.map(row))
     }
 
     private func row(_ entry: AuditEntry) -> HTML {
