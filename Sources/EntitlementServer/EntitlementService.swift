@@ -306,8 +306,7 @@ public final class EntitlementService: HTTPHandler {
         let care = CustomerCareRoutes(
             ledger: ledger, idempotent: idempotent, tokens: parts.tokens, realClock: configuration.realClock,
             makePseudonym: configuration.makeGrantID)
-        let credits = CreditRoutes(
-            ledger: ledger, idempotent: idempotent)
+        let credits = CreditRoutes(ledger: ledger, idempotent: idempotent, makeID: configuration.makeGrantID)
         let promotions = PromotionRoutes(
             ledger: ledger, idempotent: idempotent, makeGrantID: configuration.makeGrantID,
             randomBytes: configuration.randomBytes)

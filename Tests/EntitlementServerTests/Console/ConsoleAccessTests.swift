@@ -1,7 +1,6 @@
 import Foundation
 import HTTPCore
 import Primitives
-import SignedData
 import StoreModel
 import Testing
 
@@ -24,6 +23,7 @@ import Testing
         "POST /console/transfers/review": .full, "POST /console/transfers": .full,
         "POST /console/merges/review": .full, "POST /console/merges": .full,
         "POST /console/redemptions/review": .full, "POST /console/redemptions": .full,
+        "POST /console/credits/review": .full, "POST /console/credits": .full,
         "POST /console/exports/review": .full, "POST /console/exports": .full,
         "POST /console/refreshes/review": .full, "POST /console/refreshes": .full,
         "POST /console/erasures/review": .full, "POST /console/erasures": .full,
@@ -32,7 +32,7 @@ import Testing
     private static let fields = [
         ("id", "anna"), ("feature", "extra"), ("reason", "test"), ("grant", "unknown"), ("sequence", "1"),
         ("figure", "mrr"), ("purchase", "1"), ("to", "ben"), ("alias", "anonymous-9"), ("credit", "coins"),
-        ("type", "filter"), ("item", "cat"), ("delivery", "1"), ("confirm", "anna"),
+        ("type", "filter"), ("item", "cat"), ("delivery", "1"), ("confirm", "anna"), ("amount", "9"),
     ]
 
     /// Sends a request to a route, with the token of the session in a form. `fields` replace those of the table.
@@ -44,34 +44,6 @@ import Testing
         let fields = own + fields.filter { field in !own.contains { $0.0 == field.0 } } + [("request", path)]
         guard route.method == .post else { return try await visitor.get(path + "?" + HTTPQuery(fields).encoded) }
         return try await visitor.post(path, fields + (form.map { [("form", $0)] } ?? []), changing: changing)
-    }
-
-    /// A server on which each action of the console can be done: anna has a grant, credit, a failed delivery, and a
-    /// purchase and a subscription that the App Store can be asked about.
-    private func benchOfActions() async throws -> (bench: ServerBench, own: [String: [(String, String)]]) {
-        let store = ScriptedStatusTransport()
-        var client = AppStoreServerAPIClient.Configuration(
-            key: AppStoreConnectKey(
-                try SigningKey.generate(), id: "KEY", issuerID: "issuer", bundleID: ServerBench.app),
-            baseURL: "http://store.test")
-        client.backoff = .none
-        let appStore = AppStoreServerAPIClient(configuration: client, transport: store)
-        let bench = try await ServerBench.withWebhook(WebhookReceiver { _, _ in 500 }) {
-            $0.console = .loopback
-            $0.webhookBackoff = .none
-            $0.apps[0].credits = CreditTests.table
-            $0.apps[0].appStore = [.sandbox: appStore]
-        }
-        _ = try await bench.post([bench.purchase("1"), bench.coins("2"), bench.period("7")])
-        try await bench.deliver()
-        let grant = try #require(try await bench.grant("more").customer().features.first { $0.name == "more" }?.grantID)
-        store.answer { try bench.renewed("7") }
-        let own = [
-            "/console/withdrawals": [("grant", grant)], "/console/refreshes": [("purchase", "7")],
-            // Figures have a date in this field.
-            "/console/figures": [("to", "")], "/console/figures.csv": [("to", "")],
-        ]
-        return (bench, own.merging(own.map { ($0 + "/review", $1) }) { first, _ in first })
     }
 
     @Test func `without configuration the console answers as any unknown path`() async throws {
@@ -98,7 +70,7 @@ import Testing
     }
 
     @Test(.onSQLite) func `every route admits the roles of the table, and changes nothing for others`() async throws {
-        let (bench, own) = try await benchOfActions()
+        let (bench, own) = try await ServerBench.withEveryAction()
         let (keyID, key) = try await bench.anotherKey()
         let revoked = try await ConsoleVisitor.signedIn(at: bench, key: key)
         let token = try await revoked.formToken()
