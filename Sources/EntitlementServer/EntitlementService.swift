@@ -73,6 +73,9 @@ public final class EntitlementService: HTTPHandler {
             standby: configuration.standby.map {
                 Standby($0, limit: configuration.standbyLag, clock: configuration.monotonicClock)
             })
+        for gauge in LedgerGauges.all(keys: keys, apps: configuration.apps.map(\.bundleID), ledger: ledger) {
+            metrics.add(gauge)
+        }
         try await ledger.sealOpenFacts()
         try await ledger.assignOldRedemptions()
         let readers = Dictionary(
@@ -303,8 +306,7 @@ public final class EntitlementService: HTTPHandler {
         let care = CustomerCareRoutes(
             ledger: ledger, idempotent: idempotent, tokens: parts.tokens, realClock: configuration.realClock,
             makePseudonym: configuration.makeGrantID)
-        let credits = CreditRoutes(
-            ledger: ledger, idempotent: idempotent)
+        let credits = CreditRoutes(ledger: ledger, idempotent: idempotent, makeID: configuration.makeGrantID)
         let promotions = PromotionRoutes(
             ledger: ledger, idempotent: idempotent, makeGrantID: configuration.makeGrantID,
             randomBytes: configuration.randomBytes)

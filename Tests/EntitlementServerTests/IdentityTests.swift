@@ -45,6 +45,7 @@ import Testing
             case "postAlias": ["alias": .string("anonymous-\(number)")]
             case "postTransfer": ["to": "receiver", "originalTransactionID": .string("owned-\(number / 1000)")]
             case "postGrant": ["feature": "gift", "reason": "support"]
+            case "postCreditGrant": ["amount": 7, "reason": "support"]
             case "redeemCredit": ["items": [["id": "cat", "type": "filter"]]]
             case "redeemPromotion": ["code": "SPRING-SALE"]
             default: [:]

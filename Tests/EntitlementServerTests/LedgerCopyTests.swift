@@ -23,7 +23,7 @@ struct LedgerCopyTests {
 
     /// Creates a ledger with rows of every kind.
     private static func populated(_ folder: ServerBench.Folder) async throws -> ServerBench {
-        let bench = try await ServerBench.withConsole(folder: folder)
+        let bench = try await ServerBench.withConsole(folder: folder) { $0.apps[0].credits = CreditTests.table }
         _ = try await bench.post(bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken })
         _ = try await bench.post(bench.purchase("2"), for: "ben")
         _ = try await bench.post(
@@ -34,6 +34,8 @@ struct LedgerCopyTests {
         _ = try await bench.send(.delete, "/v1/customers/gone", as: .secret)
         let visitor = try await ConsoleVisitor.signedIn(at: bench)
         _ = try await visitor.act("/grants", [("id", "ben"), ("feature", "gift"), ("reason", "a gift")])
+        _ = try await bench.give(50, to: "ben")
+        _ = try await bench.redeem([("cat", "filter")], for: "ben")
         return bench
     }
 
@@ -56,7 +58,10 @@ struct LedgerCopyTests {
             try SQLiteFile(path: folder.databasePath).schema(Schema.migrations(for: .sqlite))
         }
         try await ServerBench.$engine.withValue(.postgreSQL) {
-            let moved = try await ServerBench.withConsole(folder: folder, keys: bench.keys)
+            let moved = try await ServerBench.withConsole(folder: folder, keys: bench.keys) {
+                $0.apps[0].credits = CreditTests.table
+            }
+            #expect(try await moved.credit(for: "ben").json["balance"]?.intValue == 45)
             #expect(try moved.replay().differences == [])
             let visitor = try await ConsoleVisitor.signedIn(at: moved)
             let log = try await visitor.get("/audit").text

@@ -17,6 +17,7 @@ import Testing
         let bench = try await ServerBench(
             configure: {
                 $0.answerMemory = 0
+                $0.apps[0].credits = CreditTests.table
                 $0.console = .loopback
                 $0.webhooks = [Webhook(name: "crm", app: ServerBench.app, url: "http://a/", secrets: [secret])]
                 $0.webhookTransport = receiver
@@ -49,6 +50,8 @@ import Testing
         for (path, fields) in [
             ("/grants", [("id", "anna"), ("feature", "more"), ("reason", "x")]),
             ("/transfers", [("id", "ben"), ("purchase", "3"), ("to", "heir")]),
+            ("/credits", [("id", "heir"), ("credit", "coins"), ("amount", "9"), ("reason", "x")]),
+            ("/redemptions", [("id", "heir"), ("credit", "coins"), ("type", "filter"), ("item", "cat")]),
             ("/merges", [("id", "heir"), ("alias", "anonymous-1")]), ("/exports", [("id", "heir")]),
         ] { _ = try await visitor.act(path, fields) }
         _ = try await visitor.act("/erasures", [("id", "heir")], adding: [("confirm", "heir")])
@@ -56,7 +59,8 @@ import Testing
         _ = try await bench.get("anna")
         try await bench.deliver()
         #expect(try await visitor.get("/operations").text.contains("Repeat"))
-        _ = try await visitor.submit("/deliveries/replay", [("delivery", "all"), ("request", "replay")])
+        let review = try await visitor.review("/deliveries/replay", [("delivery", "all")])
+        _ = try await visitor.post("/deliveries/replay", review.fields)
         try await bench.deliver()
         _ = try await bench.deliveries("?state=dead")
         _ = try await bench.send(.post, "/v1/webhook-deliveries/1/replay", as: .secret)

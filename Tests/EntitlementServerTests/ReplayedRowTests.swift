@@ -71,6 +71,7 @@ import Testing
         _ = try await bench.alias("anonymous-of-ben", to: "ben")
         _ = try await bench.post(bench.coins("4"), for: "dora")
         _ = try await bench.redeem([("cat", "filter")], for: "dora")
+        _ = try await bench.give(50, to: "dora")
         return bench
     }
 
@@ -139,6 +140,7 @@ import Testing
             ("UPDATE customer SET valid_until = NULL WHERE id = 'anna'", "customer anna"),
             ("UPDATE customer SET valid_until = valid_until + 86400000 WHERE id = 'anna'", "customer anna"),
             ("UPDATE redemption SET customer = 'mallory'", "redemption 1"),
+            ("UPDATE granted_credit SET customer = 'mallory'", "customer mallory"),
             ("UPDATE purchase SET app_account_token = 'x' WHERE original_transaction_id = '2'", "purchase 2"),
         ])
     func `each edited row is named`(statement: String, subject: String) async throws {

@@ -260,7 +260,7 @@ import Testing
     }
 }
 
-/// Random actions of a few customers with a few purchases: present, transfer, merge, erase, refund and redeem.
+/// Random actions of a few customers with a few purchases: present, transfer, merge, erase, refund, give and redeem.
 private struct ValueLife {
     private static let names = (0..<5).map { "customer-\($0)" }
 
@@ -273,6 +273,8 @@ private struct ValueLife {
     private var refunded: Set<Int> = []
     /// The total cost of acknowledged redemptions.
     private var acknowledged = 0
+    /// The total credit that operators gave.
+    private var given = 0
 
     init(seed: UInt64, bench: ServerBench) {
         var numbers = SeededNumbers(state: seed)
@@ -303,7 +305,7 @@ private struct ValueLife {
         seconds += 1
         let (customer, other) = (someone(), someone())
         let purchase = Int.random(in: quantities.indices, using: &numbers)
-        switch Int.random(in: 0..<14, using: &numbers) {
+        switch Int.random(in: 0..<16, using: &numbers) {
         case 0...4:
             log.append("\(customer) presents \(purchase)")
             _ = try await bench.post(try sign(purchase), for: customer)
@@ -320,6 +322,13 @@ private struct ValueLife {
             refunded.formSymmetricDifference([purchase])
             log.append("\(purchase) is \(refunded.contains(purchase) ? "refunded" : "no longer refunded")")
             _ = try await bench.post(try sign(purchase), for: customer)
+        case 9...10:
+            let amount = Int.random(in: 1...5, using: &numbers)
+            log.append("\(customer) gets \(amount)")
+            let headers: HTTPHeaders = ["Idempotency-Key": "give-\(log.count)"]
+            let reply = try await bench.give(amount, to: customer, headers: headers)
+            if reply.status == 201 { given += amount }
+            #expect(try await bench.give(amount, to: customer, headers: headers).bytes == reply.bytes)
         default: try await redeem(for: customer)
         }
     }
@@ -348,8 +357,11 @@ private struct ValueLife {
         for (purchase, spent) in spent where spent > 10 * quantities[purchase] {
             return "purchase \(purchase) gave \(10 * quantities[purchase]) units, but \(spent) were spent"
         }
-        let sum = spent.reduce(0) { $0 + $1.1 }
-        guard sum == acknowledged else { return "redemptions cost \(acknowledged) units, but purchases paid \(sum)" }
+        let gifts = try number("amount", in: "granted_credit")
+        guard gifts == given else { return "operators gave \(given) units, but the ledger has \(gifts)" }
+        let paidByGifts = try number("granted", in: "redemption")
+        let sum = spent.reduce(paidByGifts) { $0 + $1.1 }
+        guard sum == acknowledged else { return "redemptions cost \(acknowledged) units, but \(sum) were paid" }
         let revoked = try await revoked()
         for customer in Self.names {
             let balance = try await bench.credit(for: customer).json["balance"]?.intValue ?? 0
@@ -358,11 +370,29 @@ private struct ValueLife {
             let gave = answer.purchases.filter { $0.revokedAt == nil }.reduce(0) { $0 + 10 * $1.quantity }
             let used = spent.filter { held.contains("\($0.0)") && !revoked.contains($0.0) }.reduce(0) { $0 + $1.1 }
             let owed = try spending(of: answer.customer).filter { revoked.contains($0.0) }.reduce(0) { $0 + $1.1 }
-            guard balance == gave - used - owed else {
-                return "\(customer) has a balance of \(balance), but got \(gave), used \(used) and owes \(owed)"
+            let (own, paid) = (
+                try number("amount", in: "granted_credit", of: answer.customer),
+                try number("granted", in: "redemption", of: answer.customer)
+            )
+            guard paid <= own else { return "\(customer) got \(own) from operators, and spent \(paid)" }
+            guard balance == gave - used - owed + own - paid else {
+                return """
+                    \(customer) has a balance of \(balance), but got \(gave), used \(used), owes \(owed), and has \
+                    \(own - paid) from operators
+                    """
             }
         }
         return nil
+    }
+
+    /// Returns the sum of a column, of all rows or of one customer.
+    private func number(_ column: String, in table: String, of customer: CustomerID? = nil) throws -> Int {
+        let condition = customer == nil ? "?1 = ?1" : "customer = ?1"
+        return try bench.database.read { connection in
+            try connection.first(
+                "SELECT CAST(COALESCE(SUM(\(column)), 0) AS BIGINT) AS sum FROM \(table) WHERE \(condition)",
+                [.text(customer?.rawValue ?? "")])?["sum"] ?? 0
+        }
     }
 
     /// Returns the units that a customer's redemptions took from each purchase.

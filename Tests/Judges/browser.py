@@ -101,7 +101,7 @@ async def do(page, session, step, answers):
         case {"until": expression}: await wait(page, expression)
         case {"axe": _}: answers.append(await wrong(page))
         case {"scripting": _}: answers.append(await scripting(session))
-        case {"screenshot": path}: await page.screenshot(path=path)
+        case {"screenshot": path}: await page.screenshot(path=path, full_page=True)
         case _: raise ValueError(f"no such step: {step}")
 
 

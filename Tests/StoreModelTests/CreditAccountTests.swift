@@ -85,10 +85,23 @@ import Testing
         #expect(assigned.map(\.amount) == [10, 3] && more == [])
     }
 
+    @Test func `units that operators gave are spent first, and belong to no purchase`() {
+        var account = CreditAccount(
+            of: [purchase("1")], in: credit, debt: 2, granted: 6, grantedSpent: 1)
+        #expect(account.earned == 16 && account.spent == 3 && account.balance == 13)
+        let (tooMuch, small, large) = (account.spend(14), account.spend(3), account.spend(10))
+        #expect(tooMuch == nil && small == [] && large?.map(\.amount) == [8])
+        #expect(account.grantedSpent == 6 && account.balance == 0)
+    }
+
     @Test func `no sum overflows`() {
         let huge = CreditTable.Credit(products: ["ten": .max], prices: [:])
         let account = CreditAccount(
             of: [purchase("1"), purchase("2")], in: huge, spent: ["1": .max, "2": .max], debt: .max)
         #expect(account.earned == .max && account.spent == .max && account.balance == 0)
+        var given = CreditAccount(of: [], in: huge, debt: .max, granted: .max, grantedSpent: .max)
+        #expect(given.earned == .max && given.spent == .max && given.balance == 0)
+        let none = given.spend(1)
+        #expect(none == nil)
     }
 }

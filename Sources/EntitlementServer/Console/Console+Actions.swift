@@ -6,7 +6,7 @@ import WebPages
 
 /// The result of an action, which the page of the customer shows after it.
 enum ConsoleOutcome: String, Sendable {
-    case granted, withdrawn, transferred, merged, redeemed, erased, refreshed
+    case granted, withdrawn, transferred, merged, redeemed, credited, erased, refreshed
 
     var sentence: String {
         switch self {
@@ -15,6 +15,7 @@ enum ConsoleOutcome: String, Sendable {
         case .transferred: "The purchase was transferred."
         case .merged: "The name was merged into this customer."
         case .redeemed: "The item was redeemed."
+        case .credited: "The credit was given."
         case .erased: "The customer was erased. This is the pseudonym."
         case .refreshed: "The App Store answered, and its facts are in the ledger."
         }

@@ -4,11 +4,13 @@ import StoreModel
 import WebPages
 
 extension Console {
-    /// The routes that take credit for items.
+    /// The routes that take credit for items, and that give credit.
     var creditRoutes: [ConsoleRoute] {
         [
             ConsoleRoute(.post, "/redemptions/review", "consoleRedemptionReview", .signedIn(.full, reviewRedemption)),
             ConsoleRoute(.post, "/redemptions", "consoleRedemption", .signedIn(.full, redeem)),
+            ConsoleRoute(.post, "/credits/review", "consoleCreditReview", .signedIn(.full, reviewGift)),
+            ConsoleRoute(.post, "/credits", "consoleCredit", .signedIn(.full, give)),
         ]
     }
 
@@ -20,11 +22,17 @@ extension Console {
         let price: Int
     }
 
-    /// Reads the item of a form. Throws 400 and 404.
-    private func redemption(_ request: ConsoleRequest) throws -> Redemption {
+    /// Returns the kind of credit of a form. Throws 404.
+    private func credit(_ request: ConsoleRequest) throws(ConsoleRefusal) -> (type: String, CreditTable.Credit) {
         let type = request.fields["credit"] ?? ""
         let credits = ledger.rules[request.session.caller.app].rules.credits.credits
-        guard let credit = credits[exactly: type] else { throw ConsoleRefusal.unknownCredit }
+        guard let credit = credits[exactly: type] else { throw .unknownCredit }
+        return (type, credit)
+    }
+
+    /// Reads the item of a form. Throws 400 and 404.
+    private func redemption(_ request: ConsoleRequest) throws -> Redemption {
+        let (type, credit) = try credit(request)
         let item = RedeemRequest.Item(id: request.fields["item"] ?? "", type: request.fields["type"] ?? "")
         try CreditRoutes.check([item], in: credit)
         return Redemption(type: type, credit: credit, item: item, price: credit.prices[exactly: item.type] ?? 0)
@@ -85,5 +93,58 @@ extension Console {
             throw ConsoleRefusal.insufficientCredit(balance: short.balance, cost: short.cost)
         }
         return Self.redirect(to: request.path(of: record, after: .redeemed))
+    }
+
+    // MARK: - Giving
+
+    /// Reads the gift of a form. Throws 400 and 404.
+    private func gift(_ request: ConsoleRequest) throws -> (grant: CreditGrant, credit: CreditTable.Credit) {
+        let (type, credit) = try credit(request)
+        guard let amount = request.fields["amount"].flatMap({ Int64(digits: $0) }).flatMap({ Int(exactly: $0) }) else {
+            throw ConsoleRefusal.invalid("amount", "should be a number from 1 to \(CreditGrant.maximum)")
+        }
+        let asked = CreditGrantRequest(amount: amount, reason: request.fields["reason"] ?? "")
+        return (try CreditGrant(asked, id: makeGrantID(), type: type), credit)
+    }
+
+    @Sendable private func reviewGift(_ request: ConsoleRequest) async throws -> HTTPResponse {
+        let record = try await changeableRecord(request)
+        let (grant, credit) = try gift(request)
+        let balance = try await ledger.balance(of: request.key(of: record), type: grant.type, in: credit).balance
+        let (sum, isTooLarge) = balance.addingReportingOverflow(grant.amount)
+        let later = isTooLarge ? Int.max : sum
+        let customer = ConsoleFrame.code(record.customer.rawValue)
+        let page = ActionReview(
+            frame: request.frame, customer: record.customer, path: "/credits", requestID: makeGrantID(),
+            title: "Give credit?", button: "Give the credit",
+            effect: """
+                The customer \(customer) gets \(grant.amount) of the credit \(ConsoleFrame.code(grant.type)). \(balance) is \
+                there now, and \(later) will be.
+                """,
+            consequences: [
+                "The customer can spend it at once. It is spent before the credit of purchases.",
+                "It belongs to the customer and to no purchase. A transfer of a purchase does not move it.",
+                "Event streams and webhooks receive an event. The store is not asked.",
+                "The reason “<bdi>\(grant.reason)</bdi>” is stored, and the customer's export contains it.",
+                "Credit cannot be withdrawn. You can take credit for an item.",
+            ],
+            fields: [("credit", grant.type), ("amount", String(grant.amount)), ("reason", grant.reason)])
+        return Self.response(page.page)
+    }
+
+    /// Gives credit, once for each review: a form that is sent again changes nothing.
+    @Sendable private func give(_ request: ConsoleRequest) async throws -> HTTPResponse {
+        let record = try await changeableRecord(request)
+        let (grant, credit) = try gift(request)
+        let note = try request.note(
+            .giveCredit,
+            ["credit": .string(grant.type), "amount": .number(grant.amount), "grant": .string(grant.id)],
+            reason: grant.reason, at: realClock)
+        let once = try request.idempotent(
+            .giveCredit, on: record.customer, [grant.type, String(grant.amount), grant.reason], at: realClock)
+        _ = try await ledger.give(grant, to: request.key(of: record), in: credit, as: once, noting: note) {
+            try KeptAnswer(status: 201, wire: $0)
+        }
+        return Self.redirect(to: request.path(of: record, after: .credited))
     }
 }

@@ -2,6 +2,7 @@ import Foundation
 import HTTPCore
 import Primitives
 import StoreModel
+import WebPages
 
 extension Console {
     /// The routes that grant features and withdraw grants. The form of a customer's page opens a review, which says what
@@ -18,10 +19,26 @@ extension Console {
     @Sendable private func reviewGrant(_ request: ConsoleRequest) async throws -> HTTPResponse {
         let record = try await changeableRecord(request)
         let grant = try requestedGrant(request)
-        let page = GrantReview(
-            frame: request.frame, customer: record.customer, grant: grant, until: request.fields["until"] ?? "",
-            requestID: makeGrantID(),
-            isActive: record.answer.features.contains { $0.isActive && $0.name.hasSameBytes(as: grant.feature) })
+        let isActive = record.answer.features.contains { $0.isActive && $0.name.hasSameBytes(as: grant.feature) }
+        let (customer, feature) = (ConsoleFrame.code(record.customer.rawValue), ConsoleFrame.code(grant.feature))
+        let end: HTML = grant.until.map { "until \(ConsoleFrame.time($0))" } ?? "without an end"
+        let again: HTML = " The customer has the feature already; the grant gives it a second time."
+        let page = ActionReview(
+            frame: request.frame, customer: record.customer, path: "/grants", requestID: makeGrantID(),
+            title: "Grant a feature?", button: "Grant the feature",
+            effect: """
+                The customer \(customer) gets the feature \(feature) now, \(end). The app learns it with its next \
+                request.\(again, if: isActive)
+                """,
+            consequences: [
+                "Event streams and webhooks receive an event.",
+                "Purchases stay as they are, and the store is not asked.",
+                "The reason “<bdi>\(grant.reason)</bdi>” is stored, and the customer's answer shows it.",
+                "A grant can be withdrawn.",
+            ],
+            fields: [
+                ("feature", grant.feature), ("until", request.fields["until"] ?? ""), ("reason", grant.reason),
+            ])
         return Self.response(page.page)
     }
 
@@ -45,14 +62,35 @@ extension Console {
         let grantID = request.fields["grant"] ?? ""
         guard let entry = record.grants.first(where: { $0.grant.id.hasSameBytes(as: grantID) && $0.withdrawnAt == nil })
         else { throw ConsoleRefusal.unknownGrant }
-        let others = record.answer.features.filter { feature in
-            feature.isActive && feature.name.hasSameBytes(as: entry.grant.feature)
-                && !feature.grantID.hasSameBytes(as: entry.grant.id)
-        }
-        let page = WithdrawalReview(
-            frame: request.frame, customer: record.customer, grant: entry.grant, requestID: makeGrantID(),
-            others: others, isOver: entry.grant.until.map { $0 <= record.answer.asOf } ?? false)
+        let grant = entry.grant
+        let page = ActionReview(
+            frame: request.frame, customer: record.customer, path: "/withdrawals", requestID: makeGrantID(),
+            title: "Withdraw a grant?", button: "Withdraw the grant", isRisky: true,
+            effect: Self.effect(ofWithdrawing: grant, from: record.answer),
+            consequences: [
+                "Event streams and webhooks receive an event if the customer's answer changes.",
+                "The grant was given \(ConsoleFrame.time(grant.from)): “<bdi>\(grant.reason)</bdi>”.",
+                "A withdrawal cannot be undone. You can grant the feature again.",
+            ], fields: [("grant", grant.id)])
         return Self.response(page.page)
+    }
+
+    /// Says whether the customer loses the feature, or what else gives it.
+    private static func effect(ofWithdrawing grant: Grant, from answer: Customer) -> HTML {
+        if let until = grant.until, until <= answer.asOf { return "The grant has ended, so access does not change." }
+        let (customer, feature) = (ConsoleFrame.code(answer.customer.rawValue), ConsoleFrame.code(grant.feature))
+        let other = answer.features.first {
+            $0.isActive && $0.name.hasSameBytes(as: grant.feature) && !$0.grantID.hasSameBytes(as: grant.id)
+        }
+        guard let other else {
+            return """
+                The customer \(customer) loses the feature \(feature) at once: no purchase and no other grant gives it.
+                """
+        }
+        return """
+            The customer \(customer) keeps the feature \(feature): <bdi>\(other.because)</bdi>, until \
+            \(ConsoleFrame.time(other.effectiveUntil, otherwise: "it is withdrawn")).
+            """
     }
 
     /// Withdraws a grant. A repetition finds the entry of the same review.

@@ -80,7 +80,7 @@ struct Console: Sendable {
             }
             response.headers.add(Authenticator.requestID, id)
             observer.observe(
-                response, to: request, as: id, of: session?.caller.app, since: begun, counting: endpointMetrics)
+                response, to: request, as: id, of: session?.caller, since: begun, counting: endpointMetrics)
             return response
         }
     }

@@ -11,12 +11,28 @@ struct CustomerRecord: Sendable {
         let withdrawnAt: Date?
     }
 
+    /// The credit of one kind, with its origin.
+    struct CreditEntry: Sendable {
+        let type: String
+        let account: CreditAccount
+    }
+
+    /// Credit that an operator gave.
+    struct CreditGrantEntry: Sendable {
+        let grant: CreditGrant
+        let at: Date
+    }
+
     let entry: CustomerList.Entry
     /// The answer, and its bytes as the app receives them.
     let answer: Customer
     let answerBytes: [UInt8]
     /// The newest grants.
     let grants: [GrantEntry]
+    /// The credit of each kind that the app has.
+    let credits: [CreditEntry]
+    /// The newest credit of operators.
+    let creditGrants: [CreditGrantEntry]
     let facts: FactList
     /// The newest entries of the audit log.
     let log: AuditList

@@ -32,6 +32,12 @@ extension Ledger {
             return CustomerRecord(
                 entry: entry, answer: try WireJSON.decode(Customer.self, from: stored.bytes),
                 answerBytes: stored.bytes, grants: try transaction.grantEntries(of: customer),
+                credits: try transaction.accounts(of: customer).map {
+                    CustomerRecord.CreditEntry(type: $0.type, account: $0.account)
+                },
+                creditGrants: try transaction.creditGrants(of: customer, limit: LedgerTransaction.listLimit).map {
+                    CustomerRecord.CreditGrantEntry(grant: $0.grant, at: $0.at)
+                },
                 facts: FactList(
                     facts: facts, purchase: purchase, next: rows.count > limit ? facts.last?.sequence : nil),
                 log: AuditList(entries: entries, next: nil, keys: keys).prefix(Self.shownEntries))

@@ -114,7 +114,7 @@ struct Authenticator: Sendable {
     ) -> HTTPReply {
         let begun = observer.now()
         let call = Call(id: makeID(), request: request, path: path, report: report)
-        var app: BundleID?
+        var caller: Caller?
         var environment: StoreEnvironment?
         let reply: HTTPReply
         switch endpoint.handler {
@@ -127,27 +127,27 @@ struct Authenticator: Sendable {
                 reply = call.refused(error)
             }
         case .authorized(let access, let credential, let respond):
-            reply = admit(call, as: access, by: credential, &app, &environment, respond)
+            reply = admit(call, as: access, by: credential, &caller, &environment, respond)
         }
-        return reply.map { [observer, app, environment] response in
+        return reply.map { [observer, caller, environment] response in
             var response = response
             if let environment { response.headers.add(Self.environmentHeader, environment.rawValue) }
             response.headers.add(Self.requestID, call.id)
-            observer.observe(response, to: request, as: call.id, of: app, since: begun, counting: endpointMetrics)
+            observer.observe(response, to: request, as: call.id, of: caller, since: begun, counting: endpointMetrics)
             return response
         }
     }
 
-    /// Authenticates a request. Sets the app and environment also if the request is refused.
+    /// Authenticates a request. Sets the caller and environment also if the request is refused.
     private func admit(
-        _ call: Call, as access: ServerHandler.Access, by credential: ServerHandler.Credential, _ app: inout BundleID?,
-        _ known: inout StoreEnvironment?, _ respond: (RequestContext) throws -> HTTPReply
+        _ call: Call, as access: ServerHandler.Access, by credential: ServerHandler.Credential,
+        _ found: inout Caller?, _ known: inout StoreEnvironment?, _ respond: (RequestContext) throws -> HTTPReply
     ) -> HTTPReply {
         let environment = Result { try self.environment(of: call.request) }
         known = try? environment.get()
         do {
             let caller = try caller(of: call.request, by: credential)
-            app = caller.app
+            found = caller
             guard apps.contains(caller.app) else { throw Refusal.appNotServed }
             try limiter.admit(caller)
             try signer.check(call.request)

@@ -3,13 +3,14 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// The endpoints of credits: the balance, and the redemption of items.
+/// The endpoints of credits: the balance, the redemption of items, and the credit that operators give.
 struct CreditRoutes: Sendable {
     private static let maximumBody = 256 << 10
     private static let limit = 100
 
     let ledger: Ledger
     let idempotent: IdempotentRequests
+    let makeID: @Sendable () -> String
 
     var endpoints: [Endpoint<ServerHandler>] {
         [
@@ -22,6 +23,11 @@ struct CreditRoutes: Sendable {
                 answer: .redeemed,
                 refusals: [404: ["unknown_credit"], 409: ["insufficient_credit", "customer_erased"]],
                 isIdempotent: true, handler: .authorized(.customer, redeem)),
+            Endpoint(
+                .post, "/v1/customers/{customer}/credits/{type}/grants", "postCreditGrant", "Give a customer credit",
+                tag: .gifts, body: .init(.creditGrantRequest), status: 201, answer: .balance,
+                refusals: [404: ["unknown_credit"], 409: ["customer_erased"]], isIdempotent: true,
+                handler: .authorized(.secretKey, give)),
         ]
     }
 
@@ -55,6 +61,21 @@ struct CreditRoutes: Sendable {
                     }
                 } catch let short as Ledger.InsufficientCredit {
                     throw Refusal.insufficient(short)
+                }
+            }
+        }
+    }
+
+    @Sendable private func give(_ context: RequestContext) throws -> HTTPReply {
+        let customer = try context.customer()
+        let (type, credit) = try credit(context)
+        return context.later {
+            let body = try await RequestBody.bytes(of: context.request, upTo: Self.maximumBody)
+            return try await idempotent.respond(to: context, body: body) { idempotency in
+                let grant = try CreditGrant(
+                    RequestBody.decode(CreditGrantRequest.self, from: body), id: makeID(), type: type)
+                return try await ledger.give(grant, to: customer, in: credit, as: idempotency) {
+                    try KeptAnswer(status: 201, wire: $0)
                 }
             }
         }

@@ -125,6 +125,25 @@ final class KeyRing: Sendable {
         }
     }
 
+    /// Returns the last uses of the valid keys of apps, also those that are not stored yet, newest first.
+    ///
+    /// - Parameter limit: The largest number of keys. Keys without a known use are left out.
+    func lastUses(of apps: [BundleID], limit: Int) throws -> [(id: String, at: Date)] {
+        let rows = try database.read { connection in
+            try apps.flatMap { app in
+                try connection.query(
+                    "SELECT digest, used_at FROM api_key WHERE app = ?1 AND revoked_at IS NULL", [.text(app.rawValue)])
+            }
+        }
+        let recent = uses.withLock { $0 }
+        let known = try rows.compactMap { row -> (id: String, at: Date)? in
+            let (digest, stored): ([UInt8], Int64?) = (try row["digest"], try row["used_at"])
+            let dates = [stored.map { Date(milliseconds: $0) }, recent[digest]].compactMap(\.self)
+            return dates.max().map { (APIKeys.id(of: digest), $0) }
+        }
+        return Array(known.sorted { ($1.at, $0.id) < ($0.at, $1.id) }.prefix(limit))
+    }
+
     private func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
         do {
             return try database.read(body)

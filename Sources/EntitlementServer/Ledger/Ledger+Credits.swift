@@ -48,6 +48,31 @@ extension Ledger {
         }
     }
 
+    /// Gives a customer credit, and writes an event about it.
+    func give(
+        _ grant: CreditGrant, to key: CustomerKey, in credit: CreditTable.Credit, as request: IdempotentRequest?,
+        noting note: AuditNote? = nil, respond: @escaping @Sendable (CreditBalance) throws -> KeptAnswer
+    ) async throws -> KeptAnswer {
+        try await write(once: request) { connection, outcome in
+            var transaction = transaction(connection, on: key.ledgerID)
+            try transaction.lock(holdingsOf: [key.customer])
+            let customer = try transaction.register(key.customer)
+            if customer != key.customer { try transaction.lock(holdingsOf: [customer]) }
+            try transaction.insert(grant, of: customer)
+            let account = try transaction.account(of: customer, type: grant.type, in: credit)
+            let balance = CreditBalance(
+                type: grant.type, earned: account.earned, spent: account.spent, prices: credit.prices)
+            let body: JSONValue = [
+                "customer": .string(customer.rawValue), "credit": .string(grant.type),
+                "amount": .number(grant.amount), "balance": .number(balance.balance),
+            ]
+            try transaction.addEvent(.credited, of: customer, body.encoded())
+            try transaction.write(note, about: customer)
+            try computeAnswers(transaction, including: nil, &outcome)
+            return try respond(balance)
+        }
+    }
+
     /// Assigns redemptions from before the migration `spending` to purchases that their customers have or presented,
     /// oldest first. The uncovered rest remains the customer's debt. It can be interrupted and repeated.
     func assignOldRedemptions() async throws {
@@ -97,7 +122,12 @@ extension LedgerTransaction {
         let held = Set(answer.purchases.map(\.originalTransactionID))
         let row = try connection.first(
             """
-            SELECT CAST(COALESCE(SUM(debt), 0) AS BIGINT) AS debt FROM redemption
+            SELECT CAST(COALESCE(SUM(debt), 0) AS BIGINT) AS debt, CAST(COALESCE(SUM(granted), 0) AS BIGINT) AS granted
+            FROM redemption WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND credit = ?4
+            """, values(.text(customer.rawValue), .text(type)))
+        let given = try connection.first(
+            """
+            SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS given FROM granted_credit
             WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND credit = ?4
             """, values(.text(customer.rawValue), .text(type)))
         var debt: Int = try row?["debt"] ?? 0
@@ -106,7 +136,9 @@ extension LedgerTransaction {
                 try self.debt(for: original, spentBy: customer, amount, type, in: credit))
             debt = isTooLarge ? .max : sum
         }
-        return CreditAccount(of: answer.purchases, in: credit, spent: spent, own: own, debt: debt)
+        return CreditAccount(
+            of: answer.purchases, in: credit, spent: spent, own: own, debt: debt, granted: try given?["given"] ?? 0,
+            grantedSpent: try row?["granted"] ?? 0)
     }
 
     /// Returns the units that a customer's redemptions took, by purchase.
@@ -172,6 +204,12 @@ extension LedgerTransaction {
             redeemed.append(.init(id: item.id, type: item.type, cost: price))
             if let portions = account.spend(price) {
                 try insert(portions, of: try row["sequence"], in: type)
+                let given = price - portions.reduce(0) { $0 + $1.amount }
+                if given > 0 {
+                    try connection.perform(
+                        "UPDATE redemption SET granted = ?2 WHERE sequence = ?1",
+                        [.integer(try row["sequence"]), .integer(Int64(given))])
+                }
             } else {
                 isShort = true
             }
@@ -205,7 +243,7 @@ extension LedgerTransaction {
         }
     }
 
-    /// Moves all redemptions to another customer. An item that both redeemed keeps one redemption with both costs, so
+    /// Moves all redemptions and all credit of operators to another customer. An item that both redeemed keeps one redemption with both costs, so
     /// that a merge never returns credit.
     func moveRedemptions(from old: CustomerID, to new: CustomerID) throws {
         let names = values(.text(old.rawValue), .text(new.rawValue))
@@ -230,14 +268,49 @@ extension LedgerTransaction {
             try connection.perform(
                 """
                 UPDATE redemption SET cost = redemption.cost + old.cost, debt = redemption.debt + old.debt,
-                    is_assigned = redemption.is_assigned * old.is_assigned
-                FROM (SELECT cost, debt, is_assigned FROM redemption WHERE sequence = ?1) AS old
+                    granted = redemption.granted + old.granted, is_assigned = redemption.is_assigned * old.is_assigned
+                FROM (SELECT cost, debt, granted, is_assigned FROM redemption WHERE sequence = ?1) AS old
                 WHERE redemption.sequence = ?2
                 """, both)
             try connection.perform("DELETE FROM redemption WHERE sequence = ?1", [both[0]])
         }
         try connection.perform(
             "UPDATE redemption SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", names)
+        try connection.perform(
+            "UPDATE granted_credit SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", names)
+    }
+
+    // MARK: - Credit of operators
+
+    fileprivate func insert(_ grant: CreditGrant, of customer: CustomerID) throws {
+        try connection.perform(
+            """
+            INSERT INTO granted_credit (app, environment, customer, id, credit, amount, reason, granted_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)
+            """,
+            values(
+                .text(customer.rawValue), .text(grant.id), .text(grant.type), .integer(Int64(grant.amount)),
+                .text(grant.reason), .integer(now.milliseconds)))
+    }
+
+    /// Returns the credit of operators, newest first, at most `limit`.
+    func creditGrants(of customer: CustomerID, limit: Int) throws -> [(grant: CreditGrant, at: Date)] {
+        try connection.query(
+            """
+            SELECT id, credit, amount, reason, granted_at FROM granted_credit
+            WHERE app = ?1 AND environment = ?2 AND customer = ?3 ORDER BY granted_at DESC, id LIMIT ?4
+            """, values(.text(customer.rawValue), .integer(Int64(limit)))
+        ).map { row in
+            let grant = CreditGrant(
+                id: try row["id"], type: try row["credit"], amount: try row["amount"], reason: try row["reason"])
+            return (grant, Date(milliseconds: try row["granted_at"]))
+        }
+    }
+
+    /// Returns a customer's credit of each type, by the name of the type.
+    func accounts(of customer: CustomerID) throws -> [(type: String, account: CreditAccount)] {
+        let types = rules.credits.credits.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+        return try types.map { ($0.key, try account(of: customer, type: $0.key, in: $0.value)) }
     }
 
     /// Assigns the debt of one old redemption to purchases. The row has its sequence, customer, credit and debt.
@@ -277,6 +350,36 @@ extension LedgerTransaction {
         }
         let answer = rules.reducer.customer(customer, in: ledgerID.environment, state, at: now)
         return CreditAccount(of: answer.purchases, in: credit, spent: spent)
+    }
+}
+
+/// Credit that an operator gives a customer.
+struct CreditGrant: Sendable {
+    /// The largest number of units of one gift.
+    static let maximum = 1_000_000_000
+
+    let id: String
+    /// The kind of credit.
+    let type: String
+    let amount: Int
+    let reason: String
+
+    init(id: String, type: String, amount: Int, reason: String) {
+        self.id = id
+        self.type = type
+        self.amount = amount
+        self.reason = reason
+    }
+
+    /// Creates a gift from a request. Throws 400 for an invalid field.
+    init(_ asked: CreditGrantRequest, id: String, type: String) throws {
+        guard (1...Self.maximum).contains(asked.amount) else {
+            throw Refusal.invalid("amount", "should be a number from 1 to \(Self.maximum)")
+        }
+        guard (1...1000).contains(asked.reason.utf8.count), !asked.reason.utf8.contains(0) else {
+            throw Refusal.invalid("reason", "should be the reason for the credit, in 1 to 1000 bytes")
+        }
+        self.init(id: id, type: type, amount: asked.amount, reason: asked.reason)
     }
 }
 
@@ -324,4 +427,45 @@ extension Schema {
             CREATE INDEX spending_of_redemption ON spending (redemption);
             """
         ])
+    /// The credit that operators gave. A redemption's `granted` is the part of its cost that this credit paid: the cost
+    /// is the sum of `granted`, `debt` and the `spending`.
+    ///
+    /// On PostgreSQL, a server of an earlier release does not know the table. The reference makes its merge of a customer
+    /// with such credit fail, so that no credit is lost, and follows its erasures. It is checked at the commit, because
+    /// the row of a new customer is written last.
+    static let grantedCredit = SQLMigration(
+        "0023 granted credit",
+        [
+            .sqlite: """
+            CREATE TABLE granted_credit (
+                app TEXT NOT NULL REFERENCES app (bundle_id),
+                environment TEXT NOT NULL,
+                customer TEXT NOT NULL,
+                id TEXT NOT NULL,
+                credit TEXT NOT NULL,
+                amount INTEGER NOT NULL CHECK (amount > 0),
+                reason TEXT NOT NULL,
+                granted_at INTEGER NOT NULL,
+                PRIMARY KEY (app, environment, customer, id)
+            ) STRICT, WITHOUT ROWID;
+            ALTER TABLE redemption ADD COLUMN granted INTEGER NOT NULL DEFAULT 0;
+            """,
+            .postgreSQL: """
+            CREATE TABLE granted_credit (
+                app TEXT COLLATE "C" NOT NULL REFERENCES app (bundle_id),
+                environment TEXT COLLATE "C" NOT NULL,
+                customer TEXT COLLATE "C" NOT NULL,
+                id TEXT COLLATE "C" NOT NULL,
+                credit TEXT COLLATE "C" NOT NULL,
+                amount BIGINT NOT NULL CHECK (amount > 0),
+                reason TEXT COLLATE "C" NOT NULL,
+                granted_at BIGINT NOT NULL,
+                PRIMARY KEY (app, environment, customer, id),
+                FOREIGN KEY (app, environment, customer) REFERENCES customer (app, environment, id)
+                    ON UPDATE CASCADE DEFERRABLE INITIALLY DEFERRED
+            );
+            ALTER TABLE redemption ADD COLUMN granted BIGINT NOT NULL DEFAULT 0;
+            """,
+        ],
+        minimumProgram: programs.name)
 }

@@ -249,11 +249,13 @@ extension LedgerTransaction {
             try connection.perform(
                 "UPDATE \(table) SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", both)
         }
-        try connection.perform(
-            """
-            UPDATE customer_grant SET customer = ?4, reason = 'erased'
-            WHERE app = ?1 AND environment = ?2 AND customer = ?3
-            """, both)
+        for table in ["customer_grant", "granted_credit"] {
+            try connection.perform(
+                """
+                UPDATE \(table) SET customer = ?4, reason = 'erased'
+                WHERE app = ?1 AND environment = ?2 AND customer = ?3
+                """, both)
+        }
         let items = try connection.query(
             """
             SELECT sequence FROM redemption WHERE app = ?1 AND environment = ?2 AND customer = ?3

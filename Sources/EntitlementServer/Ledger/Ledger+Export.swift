@@ -28,7 +28,10 @@ extension Ledger {
                         customer)),
                 "redemptions": .array(
                     try transaction.rows(
-                        "redemption", ["credit", "item", "type", "cost", "debt", "redeemed_at"], customer)),
+                        "redemption", ["credit", "item", "type", "cost", "debt", "granted", "redeemed_at"], customer)),
+                "grantedCredit": .array(
+                    try transaction.rows(
+                        "granted_credit", ["id", "credit", "amount", "reason", "granted_at"], customer)),
                 "spending": .array(try transaction.spending(of: customer)),
                 "promotions": .array(
                     try transaction.rows(
@@ -102,7 +105,7 @@ extension LedgerTransaction {
             let instant: Int64? = try row[column]
             return instant.map { .string(RFC3339.string(from: Date(milliseconds: $0))) }
         }
-        if column == "cost" || column == "debt" { return .number(try row[column] as Int64) }
+        if ["cost", "debt", "granted", "amount"].contains(column) { return .number(try row[column] as Int64) }
         let text: String? = try row[column]
         return text.map { .string($0) }
     }

@@ -27,9 +27,9 @@ extension LedgerReplay {
         }
     }
 
-    /// Finds purchases, grants and entries of the audit log of customers without a row.
+    /// Finds purchases, grants, credit of operators and entries of the audit log of customers without a row.
     func checkCustomers(_ report: inout Report) throws {
-        for table in ["holder", "customer_grant", "audit_entry"] {
+        for table in ["holder", "customer_grant", "granted_credit", "audit_entry"] {
             try database.read { connection in
                 try connection.each(
                     """
@@ -130,6 +130,32 @@ extension LedgerReplay {
             ) { row in
                 let (code, customer): (String, String) = (try row["code"], try row["customer"])
                 report.add(try Difference(of: row, "promotion \(code)", "gave \(customer) a grant that has no row"))
+            }
+        }
+    }
+
+    /// Finds customers who spent more credit of operators than they got.
+    func checkGrantedCredit(_ report: inout Report) throws {
+        try database.read { connection in
+            try connection.each(
+                """
+                SELECT spent.app AS app, spent.environment AS environment, spent.customer AS customer,
+                    spent.credit AS credit, spent.number AS spent, CAST(COALESCE(given.number, 0) AS BIGINT) AS given
+                FROM (SELECT app, environment, customer, credit, CAST(SUM(granted) AS BIGINT) AS number FROM redemption
+                    WHERE granted <> 0 GROUP BY app, environment, customer, credit) AS spent
+                LEFT JOIN (SELECT app, environment, customer, credit, CAST(SUM(amount) AS BIGINT) AS number
+                    FROM granted_credit GROUP BY app, environment, customer, credit) AS given
+                    ON given.app = spent.app AND given.environment = spent.environment
+                        AND given.customer = spent.customer AND given.credit = spent.credit
+                WHERE spent.number > COALESCE(given.number, 0)
+                """
+            ) { row in
+                let (customer, credit): (String, String) = (try row["customer"], try row["credit"])
+                let (spent, given): (Int64, Int64) = (try row["spent"], try row["given"])
+                report.add(
+                    try Difference(
+                        of: row, "customer \(customer)",
+                        "got \(given) \(credit) from operators, and \(spent) were spent"))
             }
         }
     }

@@ -122,6 +122,7 @@ package struct LedgerReplay: Sendable {
         try checkAliases(&report)
         try checkPromotions(&report)
         try checkSpending(&report)
+        try checkGrantedCredit(&report)
         try pages(of: "document", by: ["sequence"], from: [.integer(-1)]) { connection, row in
             try check(document: row, connection, &report)
         }
@@ -227,6 +228,7 @@ package struct LedgerReplay: Sendable {
     private func check(redemption row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
         let transaction = try transaction(connection, row)
         let (sequence, cost, debt): (Int64, Int64, Int64) = (try row["sequence"], try row["cost"], try row["debt"])
+        let granted: Int64 = try row["granted"]
         let paid = try connection.first(
             """
             SELECT CAST(COALESCE(SUM(spending.amount), 0) AS BIGINT) AS paid FROM spending JOIN purchase
@@ -243,10 +245,12 @@ package struct LedgerReplay: Sendable {
         if try !transaction.isKnown(customer) {
             report.add(transaction.difference("redemption \(sequence)", "belongs to a customer without a row"))
         }
-        let (sum, isTooMuch) = debt.addingReportingOverflow(try paid?["paid"] ?? 0)
-        if isTooMuch || sum != cost || debt < 0 {
+        let (part, isPartTooMuch) = debt.addingReportingOverflow(granted)
+        let (sum, isTooMuch) = part.addingReportingOverflow(try paid?["paid"] ?? 0)
+        if isPartTooMuch || isTooMuch || sum != cost || debt < 0 || granted < 0 {
             report.add(
-                transaction.difference("redemption \(sequence)", "costs \(cost), but purchases paid another amount"))
+                transaction.difference(
+                    "redemption \(sequence)", "costs \(cost), but purchases and operators paid another amount"))
         } else if debt > 0 {
             report.add(
                 Debt(

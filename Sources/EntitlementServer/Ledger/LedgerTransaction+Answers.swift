@@ -176,6 +176,8 @@ extension LedgerTransaction {
         case merged = "customer.merged"
         /// The customer was erased; the body has the pseudonym.
         case erased = "customer.erased"
+        /// An operator gave the customer credit; the body has the amount and the balance.
+        case credited = "customer.credited"
     }
 
     func addEvent(_ type: EventType, of customer: CustomerID, _ body: [UInt8]) throws {

@@ -16,6 +16,8 @@ public struct RequestRecord: Sendable {
     public var duration: Duration
     /// The app of the request's key; `nil` without a valid key.
     public var app: BundleID?
+    /// The id of the request's key, as `souk keys list` prints it; `nil` without a valid key.
+    public var keyID: String?
     /// The code of the problem in the response; `nil` if the response is no problem.
     public var code: String?
     /// The trace id (32 digits) of the request's `traceparent`; `nil` without a valid one.
@@ -30,6 +32,7 @@ public struct RequestRecord: Sendable {
             "milliseconds": .number(Int((duration / .milliseconds(1)).rounded())),
         ]
         if let app { line["app"] = .string(app.rawValue) }
+        if let keyID { line["keyID"] = .string(keyID) }
         if let code { line["code"] = .string(code) }
         if let traceID { line["traceID"] = .string(traceID) }
         return line

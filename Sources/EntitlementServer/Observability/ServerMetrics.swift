@@ -7,7 +7,7 @@ final class ServerMetrics: Sendable {
     static let unknownPath = "none"
 
     /// A metric whose values are read when the metrics are exported. If it has several values, `label` is the name of
-    /// the label that distinguishes them.
+    /// the label that distinguishes them. Its values are few, or limited.
     struct Gauge: Sendable {
         let name: String
         let help: String

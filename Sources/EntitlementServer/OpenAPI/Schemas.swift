@@ -189,6 +189,14 @@ extension WireSchema {
             .required("spent", .integer), .required("prices", .dictionary(of: .integer)),
         ])
     }
+    static let creditGrantRequest = named("CreditGrantRequest") {
+        .object([
+            .required("amount", .integer(1...CreditGrant.maximum)),
+            .required(
+                "reason",
+                text("1 to 250 characters", pattern: #"^[^\u0000]+$"#, length: 1...250) { !$0.isEmpty }),
+        ])
+    }
     static let redeemRequest = named("RedeemRequest") {
         .object([
             .required(

@@ -167,6 +167,9 @@ public final class SQLiteDatabase: SQLDatabase {
 
     public func checkRoom() throws { try file.checkRoom() }
 
+    /// The free space in bytes for this process on the file system of the database; `nil` if it cannot be read.
+    package var freeBytes: Int64? { file.freeBytes }
+
     /// Needs as much free disk space as the size of the database. Throws ``SQLError``.
     public func compact(upTo bytes: Int64) async throws -> Bool {
         try await writer.runBetweenCommits { [file] connection in

@@ -143,19 +143,23 @@ struct OpenFile: Sendable {
     /// Throws `storageFull` if the disk has less free space than one write may need. Without the check, a small write
     /// may succeed although the write of a purchase fails.
     func checkRoom() throws(SQLError) {
+        guard let free = freeBytes, free < Self.minimumFreeBytes else { return }
+        throw SQLError(
+            .storageFull,
+            "The disk of the database \(path) has less than \(Self.minimumFreeBytes >> 20) MiB free. Free some space on it."
+        )
+    }
+
+    /// The free space for this process on the file system of the database; `nil` if it cannot be read.
+    var freeBytes: Int64? {
         var room = statvfs()
-        guard descriptor >= 0, fstatvfs(descriptor, &room) == 0 else { return }
+        guard descriptor >= 0, fstatvfs(descriptor, &room) == 0 else { return nil }
         let bytes = UInt64(room.f_bavail).multipliedReportingOverflow(by: UInt64(room.f_frsize))
-        guard bytes.overflow || bytes.partialValue >= Self.minimumFreeBytes else {
-            throw SQLError(
-                .storageFull,
-                "The disk of the database \(path) has less than \(Self.minimumFreeBytes >> 20) MiB free. Free some space on it."
-            )
-        }
+        return bytes.overflow ? .max : Int64(clamping: bytes.partialValue)
     }
 
     /// The space in bytes for a request of the largest size, its pages and their copies in the log.
-    private static let minimumFreeBytes: UInt64 = 4 << 20
+    private static let minimumFreeBytes: Int64 = 4 << 20
 
     /// Whether the file has the first bytes of a database (https://www.sqlite.org/fileformat.html section 1.3).
     private var hasHeader: Bool {

@@ -92,9 +92,10 @@ public struct CreditBalance: Codable, Hashable, Sendable {
     public var type: String
     /// The credit that is left: `earned - spent`. It can be negative after a refund of spent credit.
     public var balance: Int
-    /// The credit that the customer's purchases gave, without refunded purchases.
+    /// The credit that the customer's purchases gave, without refunded purchases, and that operators gave.
     public var earned: Int
-    /// The credit of these purchases that was spent, by all their present and past owners.
+    /// The credit that was spent: of these purchases by all their present and past owners, and of operators by the
+    /// customer.
     public var spent: Int
     /// The cost of each type of item.
     public var prices: [String: Int]
@@ -103,8 +104,8 @@ public struct CreditBalance: Codable, Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - type: The kind of credit.
-    ///   - earned: The credit that the customer's purchases gave, without refunded purchases.
-    ///   - spent: The credit of these purchases that was spent, by all their present and past owners.
+    ///   - earned: The credit that the customer's purchases and operators gave, without refunded purchases.
+    ///   - spent: The credit that was spent, also by other present and past owners of the purchases.
     ///   - prices: The cost of each type of item.
     public init(type: String, earned: Int, spent: Int, prices: [String: Int]) {
         self.type = type
@@ -112,6 +113,17 @@ public struct CreditBalance: Codable, Hashable, Sendable {
         self.earned = earned
         self.spent = spent
         self.prices = prices
+    }
+}
+
+/// POST `/v1/customers/{customer}/credits/{type}/grants`: gives a customer credit without a purchase.
+package struct CreditGrantRequest: Codable, Sendable, Equatable {
+    package var amount: Int
+    package var reason: String
+
+    package init(amount: Int, reason: String) {
+        self.amount = amount
+        self.reason = reason
     }
 }
 

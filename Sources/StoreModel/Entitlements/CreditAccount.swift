@@ -39,6 +39,10 @@ package struct CreditAccount: Hashable, Sendable {
     /// Spent units that no purchase of the customer covers; see `init`. Some are from earlier versions, which could
     /// spend the units of a purchase more than once.
     package let debt: Int
+    /// The units that operators gave. They belong to the customer and to no purchase.
+    package let granted: Int
+    /// The part of `granted` that was spent.
+    package private(set) var grantedSpent: Int
 
     /// - Parameters:
     ///   - purchases: The purchases of the customer.
@@ -46,9 +50,11 @@ package struct CreditAccount: Hashable, Sendable {
     ///   - spent: The units that were spent of each purchase, by original transaction.
     ///   - own: The units that the customer spent of each purchase, or `nil` if no other customer spent any.
     ///   - debt: Spent units that no purchase gave, or that come from refunded purchases of other customers.
+    ///   - granted: The units that operators gave.
+    ///   - grantedSpent: The part of `granted` that was spent.
     package init(
         of purchases: [CustomerPurchase], in credit: CreditTable.Credit, spent: [TransactionID: Int] = [:],
-        own: [TransactionID: Int]? = nil, debt: Int = 0
+        own: [TransactionID: Int]? = nil, debt: Int = 0, granted: Int = 0, grantedSpent: Int = 0
     ) {
         let own = own ?? spent
         sources = Dictionary(grouping: purchases, by: \.originalTransactionID).map { original, transactions in
@@ -59,17 +65,22 @@ package struct CreditAccount: Hashable, Sendable {
                 own: own[original] ?? 0)
         }.sorted { ($0.purchasedAt, $0.original) < ($1.purchasedAt, $1.original) }
         self.debt = max(0, debt)
+        self.granted = max(0, granted)
+        self.grantedSpent = max(0, grantedSpent)
     }
 
-    package var earned: Int { sources.reduce(0) { $0.adding($1.earned) } }
-    package var spent: Int { sources.reduce(debt) { $0.adding($1.spent) } }
+    package var earned: Int { sources.reduce(granted) { $0.adding($1.earned) } }
+    package var spent: Int { sources.reduce(debt.adding(grantedSpent)) { $0.adding($1.spent) } }
     package var balance: Int { earned - spent }
 
-    /// Takes a cost from the purchases, the oldest first. Returns `nil` and changes nothing if the balance is too
-    /// small.
+    /// Takes a cost from the units that operators gave, and then from the purchases, the oldest first. Returns the
+    /// portions of the purchases. Returns `nil` and changes nothing if the balance is too small.
     package mutating func spend(_ cost: Int) -> [Portion]? {
         guard cost > 0 else { return [] }
-        return balance >= cost ? take(cost) : nil
+        guard balance >= cost else { return nil }
+        let given = min(cost, max(0, granted - grantedSpent))
+        grantedSpent += given
+        return take(cost - given)
     }
 
     /// Takes as much of a cost as the purchases ever gave, including refunded units. Ignores the balance.

@@ -28,6 +28,7 @@ import Testing
         return [
             ("/grants", [("feature", "pro"), ("reason", "why-granted")]),
             ("/withdrawals", [("grant", grant)]),
+            ("/credits", [("credit", "coins"), ("amount", "9"), ("reason", "why-given")]),
             ("/redemptions", [("credit", "coins"), ("type", "filter"), ("item", "cat"), ("reason", "why-redeemed")]),
             ("/transfers", [("purchase", "2"), ("to", "ben"), ("reason", "why-transferred")]),
             ("/merges", [("alias", "anonymous-1"), ("reason", "why-merged")]),
@@ -41,7 +42,7 @@ import Testing
         let visitor = try await ConsoleVisitor.signedIn(at: bench)
         #expect(try actions(bench) == ["signIn"])
         var expected = ["signIn"]
-        let names = ["grant", "withdraw", "redeem", "transfer", "merge", "export", "erase"]
+        let names = ["grant", "withdraw", "giveCredit", "redeem", "transfer", "merge", "export", "erase"]
         for ((path, fields), name) in zip(try await forms(bench), names) {
             let more = path == "/erasures" ? [("confirm", "anna")] : []
             let replies = try await visitor.act(path, [("id", "anna")] + fields, adding: more)
@@ -54,6 +55,7 @@ import Testing
                 let page = try await visitor.get("/audit").text
                 for words in [
                     "granted <code><bdi>pro<", "why-granted", "withdrew the grant", "took 5 of the credit", "cat",
+                    "gave 9 of the credit", "why-given",
                     "transferred the purchase <code><bdi>2<", "to <code><bdi>ben<", "merged the name", "why-exported",
                     "full access",
                 ] { #expect(page.contains(words), "\(words)") }
@@ -81,7 +83,10 @@ import Testing
             let review = try await visitor.review(path, [("id", "anna")] + fields)
             reviewed.append((path, review.fields + (path == "/erasures" ? [("confirm", "anna")] : [])))
         }
-        let tables = ["customer_grant", "redemption", "claim", "alias", "event", "idempotency_key", "erased_name"]
+        let tables = [
+            "customer_grant", "granted_credit", "redemption", "claim", "alias", "event", "idempotency_key",
+            "erased_name",
+        ]
         let before = try tables.map { try bench.count($0) }
         try await bench.database.write { connection in
             try connection.execute("ALTER TABLE audit_entry RENAME TO hidden_entry")
@@ -135,8 +140,11 @@ import Testing
         let grant = try #require(try await bench.grant("gift").customer().features.first { $0.name == "gift" }?.grantID)
         let fields = [("id", "anna"), ("request", "r"), ("feature", "pro"), ("reason", "x"), ("grant", grant)]
         #expect(try await visitor.submit("/grants", fields).status == 303)
-        for path in ["/withdrawals", "/exports", "/merges", "/transfers", "/erasures"] {
-            let more = [("alias", "anonymous-1"), ("purchase", "2"), ("to", "ben"), ("confirm", "anna")]
+        for path in ["/withdrawals", "/credits", "/exports", "/merges", "/transfers", "/erasures"] {
+            let more = [
+                ("credit", "coins"), ("amount", "9"), ("alias", "anonymous-1"), ("purchase", "2"), ("to", "ben"),
+                ("confirm", "anna"),
+            ]
             #expect(try await visitor.submit(path, fields + more).status == 422, "\(path)")
         }
         #expect(try actions(bench) == ["signIn", "grant"])
@@ -151,6 +159,7 @@ import Testing
         _ = try await bench.post(bench.purchase("5"), for: "giver")
         for (path, fields) in [
             ("/grants", [("feature", "pro"), ("reason", "for \(Self.name)")]),
+            ("/credits", [("credit", "coins"), ("amount", "9"), ("reason", "\(Self.name) waited")]),
             ("/redemptions", [("credit", "coins"), ("type", "filter"), ("item", "portrait-of-\(Self.name)")]),
             ("/merges", [("alias", "alias-of-\(Self.name)"), ("reason", "\(Self.name) asked")]),
             ("/transfers", [("purchase", "2"), ("to", "heir"), ("reason", "of \(Self.name)")]),

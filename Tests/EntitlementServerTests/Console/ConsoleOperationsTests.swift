@@ -41,7 +41,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a failed delivery is repeated once for each form, with an entry in the log`() async throws {
+    @Test func `a failed delivery is repeated once for each review, with an entry in the log`() async throws {
         let receiver = WebhookReceiver { _, _ in 500 }
         let bench = try await ServerBench.withWebhook(receiver) {
             $0.console = .loopback
@@ -57,7 +57,14 @@ import Testing
         let reader = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly).get("/operations").text
         #expect(reader.contains("status 500") && !reader.contains("/deliveries/replay"))
 
-        let form = try ConsoleVisitor.form("/console/deliveries/replay", in: page)
+        let asked = try ConsoleVisitor.form("/console/deliveries/replay/review", in: page)
+        let review = try await visitor.post("/deliveries/replay/review", asked)
+        for words in [
+            "to the webhook <code><bdi>crm<", "<code><bdi>customer.updated<", "about the customer <code><bdi>ben<",
+            "Attempts: 1, last error: <bdi>status 500<", "The receiver may have the event already",
+        ] { #expect(review.text.contains(words), "\(words)") }
+        #expect(try await visitor.get("/operations").text.contains("<dt>Failed</dt><dd>2</dd>"))
+        let form = try ConsoleVisitor.form("/console/deliveries/replay", in: review.text)
         for _ in 0..<2 {
             let reply = try await visitor.post("/deliveries/replay", form)
             #expect(reply.status == 303 && reply.location?.hasSuffix("done=1#deliveries") == true)
@@ -68,7 +75,9 @@ import Testing
         try await bench.deliver()
         #expect(receiver.all.count == 3)
         receiver.answers { _, _ in 200 }
-        let all = try await visitor.submit("/deliveries/replay", [("delivery", "all"), ("request", "all")])
+        let every = try await visitor.review("/deliveries/replay", [("delivery", "all")])
+        #expect(every.text.contains("The oldest 2 failed deliveries are queued again. They go to <code><bdi>crm<"))
+        let all = try await visitor.post("/deliveries/replay", every.fields)
         #expect(all.location?.hasSuffix("done=2#deliveries") == true)
         try await bench.deliver()
         #expect(receiver.all.count == 5)
@@ -78,11 +87,32 @@ import Testing
             let reply = try await visitor.submit(
                 "/deliveries/replay", [("delivery", delivery), ("request", "r" + delivery)])
             #expect(reply.status == status, "\(delivery)")
+            let review = try await visitor.submit("/deliveries/replay/review", [("delivery", delivery)])
+            #expect(review.status == status, "\(delivery)")
         }
         let log = try await visitor.get("/audit").text
         #expect(log.matches(of: /repeated 1 webhook deliveries to <code><bdi>crm</).count == 1)
         #expect(log.matches(of: /repeated 2 webhook deliveries/).count == 1)
         #expect(try bench.replay().differences == [])
+        await bench.close()
+    }
+
+    @Test func `deliveries that fail after a review are not repeated by it`() async throws {
+        let receiver = WebhookReceiver { _, _ in 500 }
+        let bench = try await ServerBench.withWebhook(receiver) {
+            $0.console = .loopback
+            $0.webhookBackoff = .none
+        }
+        _ = try await bench.post(bench.purchase("1"))
+        try await bench.deliver()
+        let visitor = try await ConsoleVisitor.signedIn(at: bench)
+        let review = try await visitor.review("/deliveries/replay", [("delivery", "all")])
+        #expect(review.text.contains("The oldest 1 failed"))
+        _ = try await bench.post(bench.purchase("2"), for: "ben")
+        try await bench.deliver()
+        let reply = try await visitor.post("/deliveries/replay", review.fields)
+        #expect(reply.location?.hasSuffix("done=1#deliveries") == true)
+        #expect(try await visitor.get("/operations").text.contains("<dt>Failed</dt><dd>1</dd>"))
         await bench.close()
     }
 
@@ -110,7 +140,7 @@ import Testing
         #expect(try key(.public, bench).usedAt == start.addingTimeInterval(90))
         let page = try await visitor.get("/operations").text
         #expect(page.contains(used.id) && page.contains(RFC3339.string(from: start.addingTimeInterval(690))))
-        #expect(!page.contains("not known"))
+        #expect(!page.contains(">not known<"))
         try await bench.revokeKeys(.public)
         #expect(try await visitor.get("/operations").text.contains("revoked <time"))
         await bench.close()
@@ -136,6 +166,24 @@ import Testing
         let page = try await visitor.get("/operations").text
         let size = try #require(page.firstMatch(of: /all apps<\/dt><dd>([0-9.]+) MB/)).output.1
         #expect(try #require(Double(size)) > 0)
+        let free = page.firstMatch(of: /Free on its disk<\/dt><dd>([0-9.]+) MB/).flatMap { Double($0.output.1) }
+        let metrics = try await bench.send(.get, "/metrics", as: .none).text
+        func gauge(_ name: String) -> Double? {
+            metrics.split(separator: "\n").first { $0.hasPrefix(name + " ") }?.split(separator: " ").last
+                .flatMap { Double($0) }
+        }
+        #expect(try #require(gauge("souk_database_bytes")) > 0)
+        if ServerBench.engine == .sqlite {
+            // The disk of the tests is used meanwhile.
+            let seen = try FileManager.default.attributesOfFileSystem(forPath: bench.folder.url.path)[.systemFreeSize]
+            let expected = try #require(seen as? NSNumber).doubleValue
+            #expect(abs(try #require(free) * 1e6 - expected) < 2e9)
+            #expect(abs(try #require(gauge("souk_database_free_bytes")) - expected) < 2e9)
+        } else {
+            #expect(free == nil && page.contains("this server cannot see the disk of the database"))
+            #expect(metrics.contains("# TYPE souk_database_free_bytes gauge"))
+            #expect(gauge("souk_database_free_bytes") == nil)
+        }
         if ServerBench.engine == .postgreSQL {
             #expect(page.contains("5 s: an event since"))
             try await bench.numberEvents()
@@ -153,9 +201,11 @@ import Testing
         let logged = Locked(0)
         configuration.log = { _ in logged.withLock { $0 += 1 } }
         let observer = RequestObserver(configuration, bench.service.metrics)
+        let keyDigest = SHA256.hash("a key".utf8)
         func observe(_ id: String, _ milliseconds: Int, of app: BundleID? = ServerBench.app) {
             observer.observe(
-                HTTPResponse(status: 200), to: HTTPRequest(method: .get, url: "/"), as: id, of: app,
+                HTTPResponse(status: 200), to: HTTPRequest(method: .get, url: "/"), as: id,
+                of: app.map { Caller(app: $0, kind: .public, keyDigest: keyDigest) },
                 since: .now - .milliseconds(milliseconds), counting: bench.service.metrics.endpoint("slowOnes"))
         }
         observe("slow-1", 700)
@@ -170,7 +220,7 @@ import Testing
             page.matches(of: /<bdi>((slow|fast|foreign|unknown)[^<]*)</).map { String($0.output.1) } == [
                 "slow-2", "slow-1",
             ])
-        #expect(page.contains("slowOnes"))
+        #expect(page.contains("slowOnes") && page.contains("<code><bdi>\(APIKeys.id(of: keyDigest))<"))
         for number in 0..<500 { observe("many-\(number)", 600) }
         let newest = bench.service.metrics.slowRequests.newest(of: ServerBench.app, limit: 1000)
         #expect(newest.count == SlowRequests.limit && newest.first?.requestID == "many-499")

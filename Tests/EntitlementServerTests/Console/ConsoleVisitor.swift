@@ -1,6 +1,7 @@
 import Foundation
 import HTTPCore
 import Primitives
+import SignedData
 import StoreModel
 import Testing
 
@@ -69,7 +70,13 @@ struct ConsoleVisitor {
         let start = try #require(page.range(of: "action=\"\(action)\""), "\(action)")
         let end = try #require(page.range(of: "</form>", range: start.upperBound..<page.endIndex))
         return page[start.upperBound..<end.lowerBound].matches(of: /type="hidden" name="([^"]+)" value="([^"]*)"/).map {
-            (String($0.output.1), String($0.output.2))
+            (String($0.output.1), unescaped(String($0.output.2)))
+        }
+    }
+
+    private static func unescaped(_ text: String) -> String {
+        [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")].reduce(text) {
+            $0.replacingOccurrences(of: $1.0, with: $1.1)
         }
     }
 
@@ -113,6 +120,34 @@ extension ServerBench {
             configuration.console = access
             configure(&configuration)
         }
+    }
+
+    /// A server on which each action of the console can be done: anna has a grant, credit, a failed delivery, and a
+    /// purchase and a subscription that the App Store can be asked about.
+    static func withEveryAction() async throws -> (bench: ServerBench, own: [String: [(String, String)]]) {
+        let store = ScriptedStatusTransport()
+        var client = AppStoreServerAPIClient.Configuration(
+            key: AppStoreConnectKey(
+                try SigningKey.generate(), id: "KEY", issuerID: "issuer", bundleID: ServerBench.app),
+            baseURL: "http://store.test")
+        client.backoff = .none
+        let appStore = AppStoreServerAPIClient(configuration: client, transport: store)
+        let bench = try await ServerBench.withWebhook(WebhookReceiver { _, _ in 500 }) {
+            $0.console = .loopback
+            $0.webhookBackoff = .none
+            $0.apps[0].credits = CreditTests.table
+            $0.apps[0].appStore = [.sandbox: appStore]
+        }
+        _ = try await bench.post([bench.purchase("1"), bench.coins("2"), bench.period("7")])
+        try await bench.deliver()
+        let grant = try #require(try await bench.grant("more").customer().features.first { $0.name == "more" }?.grantID)
+        store.answer { try bench.renewed("7") }
+        let own = [
+            "/console/withdrawals": [("grant", grant)], "/console/refreshes": [("purchase", "7")],
+            // Figures have a date in this field.
+            "/console/figures": [("to", "")], "/console/figures.csv": [("to", "")],
+        ]
+        return (bench, own.merging(own.map { ($0 + "/review", $1) }) { first, _ in first })
     }
 
     /// Revokes the keys of this kind of an app.

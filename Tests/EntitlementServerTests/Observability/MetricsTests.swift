@@ -66,6 +66,43 @@ import Testing
         await bench.close()
     }
 
+    @Test func `the last use of each valid key is a gauge, with at most a hundred keys`() async throws {
+        let bench = try await ServerBench()
+        let keys = APIKeys(database: bench.database, clock: bench.realClock)
+        func gauges() async throws -> [String: String] {
+            let found = try await lines(bench).compactMap {
+                $0.firstMatch(of: /^souk_key_last_use_timestamp_seconds\{key="([0-9a-f]{16})"\} (.+)$/)
+            }
+            return Dictionary(uniqueKeysWithValues: found.map { (String($0.output.1), String($0.output.2)) })
+        }
+        #expect(try await gauges().isEmpty)
+        _ = try await bench.get()
+        let start = Int(bench.realClock.now().timeIntervalSince1970)
+        let own = try #require(try keys.list(of: ServerBench.app).first { $0.kind == .public })
+        #expect(try await gauges() == [own.id: "\(start)"])
+        bench.realClock.advance(by: 90)
+        _ = try await bench.get()
+        #expect(try await gauges() == [own.id: "\(start + 90)"])
+        for job in bench.service.jobs where job.name == "key uses" { _ = try await job.step() }
+        #expect(try await gauges() == [own.id: "\(start + 90)"])
+
+        var ids: [String] = []
+        for _ in 0..<120 {
+            bench.realClock.advance(by: 1)
+            let (entry, key) = try await keys.create(.secret, for: ServerBench.otherApp)
+            #expect(try await bench.send(.get, "/v1/customers/x", as: .other("Bearer \(key)")).status == 200)
+            ids.append(entry.id)
+        }
+        #expect(try await Set(gauges().keys) == Set(ids.suffix(100)))
+        try await keys.revoke(ids[119])
+        #expect(try await Set(gauges().keys) == Set(ids[19..<119]))
+        let text = String(decoding: try await bench.send(.get, "/metrics", as: .none).bytes, as: UTF8.self)
+        let issued = try #require(bench.keys[ServerBench.app])
+        #expect(!text.contains(issued.publicKey) && !text.contains("souk_secret_") && !text.contains("souk_public_"))
+        await bench.close()
+        #expect(try await !lines(bench).contains { $0.hasPrefix("souk_key_last_use") })
+    }
+
     @Test func `made-up label values do not fill the memory`() {
         let counter = Counter("c", by: "code", "Codes.")
         for number in 0..<1000 { counter.add("code \(number)") }

@@ -27,6 +27,9 @@ import Testing
         #expect(record.requestID == refused.headers["Souk-Request-Id"])
         #expect(record.endpoint == "getFacts" && record.status == 403 && record.code == "secret_key_required")
         #expect(record.app == ServerBench.app && record.traceID == "0af7651916cd43dd8448eb211c80319c")
+        let key = try #require(
+            try APIKeys(database: bench.database).list(of: ServerBench.app).first { $0.kind == .public })
+        #expect(record.keyID == key.id && record.json["keyID"] == .string(key.id))
         let line = record.json
         #expect(line["level"] == "warning" && line["endpoint"] == "getFacts" && line["app"] == "com.example.darkroom")
         #expect(line["time"] == .string(RFC3339.string(from: bench.realClock.now())))
@@ -42,6 +45,7 @@ import Testing
         #expect(records.map(\.endpoint) == ["getCustomer", "postTransactions", "none"])
         #expect(records.map { $0.json["level"]?.stringValue } == ["info", "info", "warning"])
         #expect(records.map(\.app) == [ServerBench.app, ServerBench.app, nil])
+        #expect(records.map { $0.keyID != nil } == [true, true, false])
         await bench.close()
     }
 
@@ -59,6 +63,9 @@ import Testing
         let signed = try bench.purchase("1")
         _ = try await bench.post([signed, signed + "x"], for: customer)
         _ = try await bench.send(.get, "/v1/customers/\(customer)", as: .other("Bearer made-up-key"))
+        try await bench.revokeKeys()
+        _ = try await bench.send(.get, "/v1/customers/\(customer)/facts", as: .secret)
+        #expect(records.withLock { $0.map { $0.keyID != nil } } == [true, false, false])
         _ = try await bench.send(.get, "/v1/\(customer)?x=made-up-key", headers: ["traceparent": "made-up-key"])
         let text = records.withLock { $0.map { "\($0.json)\($0)" } }.joined()
         let key = try #require(bench.keys[ServerBench.app]).publicKey

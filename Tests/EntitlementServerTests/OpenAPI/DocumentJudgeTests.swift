@@ -20,7 +20,7 @@ struct DocumentJudgeTests {
     /// cursors and signed data must be genuine, and some members exclude each other.
     private static let mayRefuse: JSONValue = [
         "postGrant": ["400"], "postPromotion": ["400"], "getFacts": ["400"], "postTransactions": ["400"],
-        "validateReceipt": ["400"], "redeemCredit": ["400"], "postToken": ["400"],
+        "validateReceipt": ["400"], "redeemCredit": ["400"], "postCreditGrant": ["400"], "postToken": ["400"],
         "getWebhookDeliveries": ["400"], "streamEvents": ["400"],
         "getCustomer": ["304"],
         "postWebPurchase": ["401"],

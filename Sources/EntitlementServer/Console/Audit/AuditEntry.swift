@@ -5,7 +5,7 @@ import StoreModel
 
 /// An action in the console, as the audit log names it.
 enum AuditAction: String, Sendable, CaseIterable {
-    case signIn, grant, withdraw, transfer, merge, redeem, export, erase, refresh, replay
+    case signIn, grant, withdraw, transfer, merge, redeem, giveCredit, export, erase, refresh, replay
 }
 
 /// The part of an entry that is known before its write: who does what, and why. The write stores it in its own database

@@ -59,9 +59,23 @@ struct OperationsRecord: Sendable {
     let keys: [APIKeys.Entry]
     /// The size of the database in bytes, with all apps; `nil` if it is not known.
     let databaseBytes: Int64?
+    /// The free bytes on the file system of the database; `nil` if the server cannot see them.
+    let freeBytes: Int64?
 }
 
 extension Ledger {
+    /// Returns the size of the database in bytes, with all apps; `nil` if it is not known.
+    func databaseBytes() throws -> Int64? {
+        isShared ? try database.read { try Self.sharedBytes($0) } : fileBytes
+    }
+
+    /// The free bytes on the file system of the database; `nil` for a database of another server.
+    var freeBytes: Int64? { (database as? SQLiteDatabase)?.freeBytes }
+
+    private static func sharedBytes(_ connection: any SQLConnection) throws -> Int64? {
+        try connection.first("SELECT pg_database_size(current_database()) AS bytes")?["bytes"]
+    }
+
     /// The size of the files of a SQLite database: the database and its log.
     private var fileBytes: Int64? {
         guard let path = (database as? SQLiteDatabase)?.path else { return nil }
@@ -91,27 +105,42 @@ extension Ledger {
                     .map(OperationsRecord.Delivery.init),
                 webhooks: try webhooks.map { .init(name: $0, events: try query.eventsNotQueued(for: $0)) },
                 oldestUnnumberedAt: isShared ? try query.oldestUnnumberedAt() : nil, isNumberedLater: isShared,
-                keys: keys, databaseBytes: isShared ? try query.sharedDatabaseBytes() : fileBytes)
+                keys: keys, databaseBytes: isShared ? try Self.sharedBytes(connection) : fileBytes,
+                freeBytes: freeBytes)
         }
     }
 
-    /// Queues a delivery again, or the oldest dead ones if `id` is `nil`, with an entry in the audit log.
+    /// The largest number of deliveries that one action repeats.
+    private static let repeatLimit = 500
+
+    /// Returns the delivery that a replay would queue again, or the oldest dead ones up to `last` if `id` is `nil`.
+    ///
+    /// Throws `ConsoleRefusal` for a pending delivery.
+    func repeatable(_ id: Int64?, upTo last: Int64, in ledgerID: LedgerID) throws -> [OperationsRecord.Delivery] {
+        try database.read { connection in
+            try Self.repeatable(id, upTo: last, DeliveryList(connection: connection, ledgerID: ledgerID))
+                .map(OperationsRecord.Delivery.init)
+        }
+    }
+
+    private static func repeatable(_ id: Int64?, upTo last: Int64, _ list: DeliveryList) throws -> [SQLRow] {
+        guard let id else { return try list.dead(limit: repeatLimit).filter { try $0["id"] <= last } }
+        let rows = try list.delivery(id).map { [$0] } ?? []
+        guard try rows.allSatisfy({ try DeliveryList.state(of: $0) != .pending }) else {
+            throw ConsoleRefusal.deliveryPending
+        }
+        return rows
+    }
+
+    /// Queues a delivery again, or the oldest dead ones up to `last` if `id` is `nil`, with an entry in the audit log.
     ///
     /// Returns the number of deliveries. Throws `ConsoleRefusal` if there is none, or if the delivery is pending.
     func replay(
-        _ id: Int64?, in ledgerID: LedgerID, at now: Date, noting note: AuditNote
+        _ id: Int64?, upTo last: Int64, in ledgerID: LedgerID, at now: Date, noting note: AuditNote
     ) async throws -> Int {
         try await write { connection, _ in
             let list = DeliveryList(connection: connection, ledgerID: ledgerID)
-            let rows: [SQLRow]
-            if let id {
-                rows = try list.delivery(id).map { [$0] } ?? []
-                guard try rows.allSatisfy({ try DeliveryList.state(of: $0) != .pending }) else {
-                    throw ConsoleRefusal.deliveryPending
-                }
-            } else {
-                rows = try list.dead(limit: 500)
-            }
+            let rows = try Self.repeatable(id, upTo: last, list)
             guard let first = rows.first else { throw ConsoleRefusal.unknownDelivery }
             let transaction = transaction(connection, on: ledgerID)
             var note = note
@@ -191,11 +220,6 @@ private struct OperationsQuery {
             ORDER BY sequence DESC LIMIT 1
             """, values()
         ).map { Date(milliseconds: try $0["created_at"]) }
-    }
-
-    /// Returns the size of a shared database.
-    func sharedDatabaseBytes() throws -> Int64? {
-        try connection.first("SELECT pg_database_size(current_database()) AS bytes")?["bytes"]
     }
 }
 

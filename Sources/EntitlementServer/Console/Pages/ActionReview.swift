@@ -1,10 +1,11 @@
 import StoreModel
 import WebPages
 
-/// The page that says what an action on a customer will do, with the form that does it.
+/// The page that says what an action will do, with the form that does it.
 struct ActionReview: Sendable {
     let frame: ConsoleFrame
-    let customer: CustomerID
+    /// The customer that the action changes; `nil` for an action of the operations page.
+    let customer: CustomerID?
     /// The path of the action, such as `/transfers`.
     let path: String
     /// Identifies this review, so that a form that is sent twice acts once.
@@ -20,7 +21,8 @@ struct ActionReview: Sendable {
 
     var page: Page {
         let items = consequences.map { "<li>\($0)</li>\n" as HTML }.joined()
-        let hidden = fields.map { name, value -> HTML in
+        let named = (customer.map { [("id", $0.rawValue)] } ?? []) + [("request", requestID)] + fields
+        let hidden = named.map { name, value -> HTML in
             "<input type=\"hidden\" name=\"\(name)\" value=\"\(value)\">\n"
         }.joined()
         return frame.page(
@@ -32,16 +34,21 @@ struct ActionReview: Sendable {
             <ul>
             \(items)</ul>
             <form class="stack" method="post" action="\(ConsoleRoute.root + path)">\(frame.hidden)
-            <input type="hidden" name="id" value="\(customer.rawValue)">
-            <input type="hidden" name="request" value="\(requestID)">
-            \(hidden)\(confirmation, if: isConfirmed)<div class="buttons"><button class="\(isRisky ? "risky" : "main")">\
-            \(button)</button> <a class="button" href="\(frame.path(of: customer))">Back to the customer</a></div>
+            \(hidden)\(isConfirmed ? customer.map(confirmation) : nil)\
+            <div class="buttons"><button class="\(isRisky ? "risky" : "main")">\(button)</button> \(wayBack)</div>
             </form>
             </section>
             """)
     }
 
-    private var confirmation: HTML {
+    private var wayBack: HTML {
+        guard let customer else {
+            return "<a class=\"button\" href=\"\(frame.path("/operations"))\">Back to the operations</a>"
+        }
+        return "<a class=\"button\" href=\"\(frame.path(of: customer))\">Back to the customer</a>"
+    }
+
+    private func confirmation(_ customer: CustomerID) -> HTML {
         """
         <label for="confirm">Type the id of the customer, \(ConsoleFrame.code(customer.rawValue)), to confirm</label>
         <input id="confirm" name="confirm" autocomplete="off" spellcheck="false" required>

@@ -44,7 +44,7 @@ struct AuditTable: Sendable {
     var html: HTML {
         guard !list.entries.isEmpty else { return "<p>There are no entries.</p>" }
         return ConsoleFrame.table(
-            "Audit log", ["Time", "Key", "Customer", "Action", "Reason"], list.entries.map(row))
+            "Entries of the audit log", ["Time", "Key", "Customer", "Action", "Reason"], list.entries.map(row))
     }
 
     private func row(_ entry: AuditEntry) -> HTML {
@@ -88,6 +88,7 @@ struct AuditTable: Sendable {
                 took \(entry.detail["cost"]?.intValue ?? 0) of the credit \(detail("credit")) for an item\(item) of the \
                 type \(detail("type"))
                 """
+        case .giveCredit: return "gave \(entry.detail["amount"]?.intValue ?? 0) of the credit \(detail("credit"))"
         case .export: return "exported the customer"
         case .erase: return "erased the customer, with \(entry.detail["purchases"]?.intValue ?? 0) purchases"
         case .refresh: return "asked the App Store about the purchase \(detail("purchase"))"

@@ -38,6 +38,7 @@ extension ConsoleFrame {
         th, td { text-align: start; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); vertical-align: baseline; overflow-wrap: anywhere; min-width: 7rem; }
         thead th { font-size: .8rem; color: var(--soft); font-weight: 600; border-bottom-width: 2px; }
         td { font-variant-numeric: tabular-nums; }
+        td button { white-space: nowrap; }
         time { white-space: nowrap; }
         .pill { display: inline-block; white-space: nowrap; padding: .08rem .5rem; border-radius: 1rem; font-size: .78rem; font-weight: 650; background: var(--paper); color: var(--soft); }
         .pill.good { background: var(--good-soft); color: var(--good); }

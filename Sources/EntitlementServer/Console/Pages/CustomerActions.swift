@@ -20,7 +20,7 @@ struct CustomerActions: Sendable {
                 """
         }
         guard record.entry.erasedAt == nil else { return export }
-        return [transfer, merge, redemption, refresh, export, erasure].joined()
+        return [transfer, merge, gift, redemption, refresh, export, erasure].joined()
     }
 
     /// Returns a form behind a summary.
@@ -82,8 +82,19 @@ struct CustomerActions: Sendable {
             "Review the merge…")
     }
 
+    private var kinds: [String] { credits.credits.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
+
+    private var gift: HTML {
+        guard !kinds.isEmpty else { return .empty }
+        return form(
+            "/credits", "Give credit",
+            choice("gift-credit", "credit", "Credit", kinds.map { ($0, $0) })
+                + field("amount", "amount", "Amount, a whole number")
+                + field("gift-reason", "reason", "Reason, which the customer's export contains"),
+            "Review the credit…")
+    }
+
     private var redemption: HTML {
-        let kinds = credits.credits.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         guard !kinds.isEmpty else { return .empty }
         let types = credits.credits.values.flatMap(\.prices.keys).map { ExactString($0) }
         let names = Set(types).map(\.rawValue).sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }

@@ -39,6 +39,7 @@ struct CustomerPage: Sendable {
             \(grantTable)
             \(grantForm)
             </section>
+            \(CreditTables(record: record).html)
             <section class="card pane" aria-labelledby="actions">
             <h2 id="actions">Other actions</h2>
             \(actions.html)

@@ -13,8 +13,6 @@ struct OperationsPage: Sendable {
     let now: Date
     /// The slow requests of this server, newest first.
     let slow: [RequestRecord]
-    /// Creates the ids of the forms.
-    let makeRequestID: @Sendable () -> String
     /// The number of deliveries that were just repeated.
     let replayed: Int?
 
@@ -119,18 +117,17 @@ struct OperationsPage: Sendable {
 
     private func replayForm(_ delivery: OperationsRecord.Delivery) -> HTML {
         guard frame.role == .full else { return "–" }
-        return form(String(delivery.id), "<button aria-label=\"Repeat the delivery \(delivery.id)\">Repeat</button>")
+        return form(String(delivery.id), "<button aria-label=\"Repeat the delivery \(delivery.id)\">Repeat…</button>")
     }
 
     private var replayAll: HTML {
         guard frame.role == .full, record.dead.count > 1 else { return .empty }
-        return form("all", "<button>Repeat the oldest 500 failed deliveries</button>")
+        return form("all", "<button>Repeat the oldest 500 failed deliveries…</button>")
     }
 
     private func form(_ delivery: String, _ button: HTML) -> HTML {
         """
-        <form method="post" action="/console/deliveries/replay">\(frame.hidden)\
-        <input type="hidden" name="request" value="\(makeRequestID())">\
+        <form method="post" action="/console/deliveries/replay/review">\(frame.hidden)\
         <input type="hidden" name="delivery" value="\(delivery)">\(button)</form>
         """
     }
@@ -141,14 +138,17 @@ struct OperationsPage: Sendable {
         let lags = record.webhooks.map { webhook in
             ConsoleFrame.row("Not queued for \(webhook.name)", "\(Self.count(webhook.events)) events")
         }
-        let size: HTML = record.databaseBytes.map { "\(Double($0) / 1_000_000) MB" } ?? "not known"
+        let unseen: HTML = "not known: this server cannot see the disk of the database. Watch it on its own machine."
         return """
             <dl class="facts">
             \(ConsoleFrame.row("Lag of the event feed", feedLag))\(lags.joined())\
-            \(ConsoleFrame.row("Size of the database, all apps", size))
+            \(ConsoleFrame.row("Size of the database, all apps", record.databaseBytes.map(Self.megabytes) ?? "not known"))\
+            \(ConsoleFrame.row("Free on its disk", record.freeBytes.map(Self.megabytes) ?? unseen))
             </dl>
             """
     }
+
+    private static func megabytes(_ bytes: Int64) -> HTML { "\((Double(bytes) / 100_000).rounded() / 10) MB" }
 
     private var feedLag: HTML {
         guard record.isNumberedLater else { return "none: an event is in the feed when its change is committed" }
@@ -188,11 +188,13 @@ struct OperationsPage: Sendable {
             """
             <tr><td>\(ConsoleFrame.time(request.answeredAt))</td><td>\(request.endpoint)</td>\
             <td>\(Int((request.duration / .milliseconds(1)).rounded())) ms</td><td>\(request.status)</td>\
+            <td>\(request.keyID.map { ConsoleFrame.code($0) } ?? "–")</td>\
             <td>\(ConsoleFrame.code(request.requestID))</td></tr>
 
             """
         }
         return hint
-            + ConsoleFrame.table("Slow requests", ["Answered", "Endpoint", "Duration", "Status", "Request id"], rows)
+            + ConsoleFrame.table(
+                "The newest slow requests", ["Answered", "Endpoint", "Duration", "Status", "Key", "Request id"], rows)
     }
 }
