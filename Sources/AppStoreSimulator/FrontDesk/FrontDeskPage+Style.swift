@@ -158,6 +158,7 @@ extension FrontDeskPage {
           .wide { display: none; } .narrow { display: block; }
           th, td { padding-right: .5rem; }
           th[scope=row] code.name { font-size: .78rem; }
+          #transactions th[scope=row], #notifications th[scope=row] { min-width: 7.4rem; }
           .pair { grid-template-columns: minmax(0, 1fr); }
         }
         @media (min-width: 80rem) and (min-height: 40rem) {
