@@ -91,7 +91,7 @@ extension FrontDeskPage {
         .pill.plain { background: var(--accent-soft); color: var(--accent); }
         .pill.warn { background: var(--warning-soft); color: var(--warning); }
         .pill.bad { background: var(--error-soft); color: var(--error); }
-        .scrolling { overflow-x: auto; container-type: inline-size; }
+        .scrolling { position: relative; overflow-x: auto; container-type: inline-size; }
         table { border-collapse: collapse; width: 100%; font-size: .9rem; }
         th, td { text-align: start; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); vertical-align: baseline; overflow-wrap: anywhere; }
         thead th { font-size: .8rem; color: var(--soft); font-weight: 600; border-bottom-width: 2px; }
