@@ -10,10 +10,15 @@ extension SimulatedAppStore {
     /// The maximum number of updates in one answer. The next answer has the rest.
     static let updateLimit = 200
 
-    /// Signs in a device. Throws `unknownAccount`.
+    /// Signs in a device. Throws `unknownAccount`, and the fault that the settings inject.
     package func signIn(account name: AccountName) async throws -> StoreWire.Device {
         try await applyInjectedFaults(to: .signIn)
-        return try await database.write { [virtualClock, catalogues] sql in
+        return try await addDevice(to: name)
+    }
+
+    /// Signs in a device for a tester, without the fault that the settings inject. Throws `unknownAccount`.
+    package func addDevice(to name: AccountName) async throws -> StoreWire.Device {
+        try await database.write { [virtualClock, catalogues] sql in
             let db = SimulatorDatabase(sql)
             let account = try db.existingAccount(name)
             // A UUID of version 5 over the seed, so that equal stores have equal device ids.

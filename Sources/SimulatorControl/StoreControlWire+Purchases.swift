@@ -10,6 +10,8 @@ extension StoreControlWire {
         package var offerID: String?
         /// The kind of the offer. By default, the promotional or else the win-back offer with the identifier is used.
         package var offerKind: PaymentOffer.Kind?
+        /// Whether a new subscriber gets the introductory offer. True by default.
+        package var allowsIntroductoryOffer: Bool?
         package var appAccountToken: UUID?
         /// Whether this purchase waits for an approval, whatever the setting of the account.
         package var simulatesAskToBuy: Bool?
@@ -18,12 +20,14 @@ extension StoreControlWire {
 
         package init(
             productID: ProductID, quantity: Int? = nil, offerID: String? = nil, offerKind: PaymentOffer.Kind? = nil,
-            appAccountToken: UUID? = nil, simulatesAskToBuy: Bool? = nil, deviceID: String? = nil
+            allowsIntroductoryOffer: Bool? = nil, appAccountToken: UUID? = nil, simulatesAskToBuy: Bool? = nil,
+            deviceID: String? = nil
         ) {
             self.productID = productID
             self.quantity = quantity
             self.offerID = offerID
             self.offerKind = offerKind
+            self.allowsIntroductoryOffer = allowsIntroductoryOffer
             self.appAccountToken = appAccountToken
             self.simulatesAskToBuy = simulatesAskToBuy
             self.deviceID = deviceID

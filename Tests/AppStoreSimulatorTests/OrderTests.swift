@@ -100,6 +100,47 @@ struct OrderTests {
         #expect(payments[0] == payments[1])
     }
 
+    @Test func `a purchase without the introductory offer has no offer, and the account stays eligible`() async throws {
+        try await TestStore.with { test in
+            let client = StoreRoutesTests.Client(test)
+            _ = try await client.ask(.post, "/control/v1/accounts", #"{"name":"anna"}"#)
+            func buy(_ more: String = "") async throws {
+                let (status, json) = try await client.ask(
+                    .post, "/control/v1/accounts/anna/buy", #"{"productID":"monthly"\#(more)}"#)
+                #expect(status == 200, "\(json)")
+            }
+            try await buy(#","allowsIntroductoryOffer":false"#)
+            let first = try #require(try await test.payloads().first)
+            #expect(first.offerType == nil && first.offerIdentifier == nil && first.offerDiscountType == nil)
+            #expect(first.price == 4990)
+            #expect(first.expiresDate == Fixtures.date("2026-02-28T10:00:00Z"))
+            try await test.advance(.months(1))
+            #expect(try await test.payloads().map(\.price) == [4990, 4990])
+            _ = try await test.store.cancel("monthly", for: "anna")
+            try await test.advance(.months(2))
+
+            // The offer was not used, so the account gets it when it subscribes again.
+            try await buy()
+            let again = try #require(try await test.payloads().last)
+            #expect(again.offerDiscountType == .freeTrial && again.price == 0)
+            _ = try await test.store.expire("monthly", for: "anna")
+            try await buy(#","allowsIntroductoryOffer":true"#)
+            let last = try #require(try await test.payloads().last)
+            #expect(last.offerType == nil && last.price == 4990, "true gives the offer to nobody who has used it")
+        }
+    }
+
+    @Test func `a purchase that waits keeps its choice of no introductory offer`() async throws {
+        try await TestStore.with { test in
+            try await test.store.createAccount("anna")
+            let waiting = try await test.store.buy(
+                "monthly", for: "anna", allowsIntroductoryOffer: false, simulatesAskToBuy: true)
+            let sold = try await test.store.answerAskToBuy(waiting.transactionID, approving: true)
+            #expect(try test.payload(sold.signedTransaction).price == 4990)
+            #expect(try test.payload(sold.signedTransaction).offerType == nil)
+        }
+    }
+
     @Test func `withdrawn products are listed with the prices of a storefront`() async throws {
         try await TestStore.with { test in
             #expect(try test.store.withdrawnProducts().isEmpty)

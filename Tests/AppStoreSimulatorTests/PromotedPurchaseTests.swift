@@ -1,4 +1,5 @@
 import BaseTestSupport
+import SimulatorControl
 import StoreKitAdapter
 import StoreModel
 import Testing
@@ -49,6 +50,31 @@ struct PromotedPurchaseTests {
             // The promoted purchase is still open, but no longer new.
             let next = try await test.store.updates(for: device, after: answer.cursor)
             #expect(next.updates.isEmpty && next.promotedPurchases?.count == 1)
+        }
+    }
+
+    @Test func `promoted purchases are listed for one account or all, until a device takes them`() async throws {
+        try await TestStore.withScript { test in
+            let device = try await test.device()
+            try await test.store.createAccount("ben")
+            try await test.store.promote(.init(productID: "basic", offerID: "back"), for: "ben")
+            try await test.advance(.days(1))
+            try await test.store.promote(.init(productID: "plain"), for: "anna")
+            let client = StoreRoutesTests.Client(test)
+            func list(_ query: String = "") async throws -> [StoreControlWire.PromotedPurchase] {
+                try await client.ask(
+                    .get, "/control/v1/promoted-purchases" + query, as: StoreControlWire.PromotedPurchases.self
+                ).promotedPurchases
+            }
+            let all = try await list()
+            #expect(all.map(\.account) == ["ben", "anna"] && all.map(\.productID) == ["basic", "plain"])
+            #expect(all.map(\.offerID) == ["back", nil])
+            #expect(all[1].begunAt.timeIntervalSince(all[0].begunAt) == 86400)
+            #expect(try await list("?account=ben") == [all[0]])
+            #expect(try await list("?account=anna") == [all[1]])
+            #expect(try await client.ask(.get, "/control/v1/promoted-purchases?account=carl").status == 404)
+            _ = try await test.store.takePromotedPurchase(of: "plain", for: device)
+            #expect(try await list() == [all[0]])
         }
     }
 

@@ -141,6 +141,70 @@ import Testing
         #expect(await demo.end() == 0)
     }
 
+    @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"))
+    func `a newcomer buys, advances a month and refunds on the front desk, and the figures of the console change`()
+        async throws
+    {
+        let demo = try await KeptDemo()
+        let store = try #require(demo.address(after: "The store's front desk: "))
+        let console = try #require(demo.address(after: "The server's console: "))
+        let file = try #require(demo.output.firstMatch(of: /cat '(.+)'/)?.output.1)
+        let key = try String(contentsOfFile: String(file), encoding: .utf8)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        func browse(_ url: String, _ steps: [JSONValue]) async throws -> [JSONValue] {
+            let verdict = try await OutsideJudge.judge(
+                "browser.py", ["url": .string(url), "width": 1280, "height": 900, "steps": .array(steps)])
+            try #require(verdict.status == 0, "\(verdict.errors) \(verdict.output)")
+            #expect(verdict.json?["console"] == [])
+            return verdict.json?["answers"]?.arrayValue ?? []
+        }
+        /// Signs in to the console, opens the figures, and returns three of them with their tables.
+        func figures() async throws -> [String] {
+            let sections = ["new-subscriptions", "revenue", "refunds"].map { name -> JSONValue in
+                ["text": "[aria-labelledby=figure-\(name)]"]
+            }
+            let steps: [JSONValue] = [
+                ["fill": "#key", "with": .string(key)], ["click": "button.main"],
+                ["click": "a:has-text(\"Figures\")"], ["until": "document.title.startsWith('Figures')"],
+            ]
+            return try await browse(console, steps + sections).compactMap(\.stringValue)
+        }
+        func press(_ name: String) -> JSONValue { ["click": .string("role=button[name=\"\(name)\"]")] }
+        func result(_ text: String) -> JSONValue {
+            ["until": .string("document.querySelector('#outcome').textContent.includes('\(text)')")]
+        }
+
+        let before = try await figures()
+        try #require(before.count == 3)
+        #expect(!before[1].contains("44.99 USD") && !before[2].contains("44.99 USD"), "\(before)")
+        let sold = try await browse(
+            store,
+            [
+                press("Buy Darkroom Plus (yearly)"), ["click": "#sheet-go"], result("Sold "), ["text": "#outcome"],
+                press("Advance by +1 month"), result("The time is "),
+            ])
+        let id = try #require(sold.first?.stringValue?.firstMatch(of: /transaction ([0-9]+)/)?.output.1, "\(sold)")
+        let isRefunded =
+            "[...document.querySelectorAll('#transactions .pill')].some((pill) => pill.textContent === 'revoked')"
+        _ = try await browse(
+            store,
+            [
+                press("Details of transaction \(id)"), press("Refund \(id)"), ["click": "#sheet-go"],
+                result("is refunded"), ["until": .string(isRefunded)],
+            ])
+        let transport = CurlTransport()
+        try await until("the server computes the figures") {
+            let request = HTTPRequest(
+                method: .get, url: console.dropLast("/console".count) + "/v1/figures/refunds",
+                headers: ["Authorization": "Bearer \(key)"])
+            return try await transport.send(request).body.json(upTo: 1 << 20).text().contains("44.99")
+        }
+        let after = try await figures()
+        try #require(after.count == 3)
+        #expect(after[0] != before[0] && after[1].contains("44.99 USD") && after[2].contains("44.99 USD"), "\(after)")
+        #expect(await demo.end() == 0)
+    }
+
     @Test func `the inspector shows the requests of the apps and the decisions of their hubs`() async throws {
         let demo = try await KeptDemo("--inspect")
         let inspector = try #require(demo.urls.first)

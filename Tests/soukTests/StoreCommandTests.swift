@@ -100,7 +100,9 @@ import Testing
         ("pendingOrders", "orders", [:]), ("settings", "settings list", [:]),
         ("transactions", "transactions ada", [:]), ("entitlements", "entitlements ada", [:]),
         ("unfinished", "unfinished ada", [:]),
-        ("promote", "promote ada PRINTS", [:]),
+        ("promote", "promote ada PRINTS", [:]), ("promotedPurchases", "promoted-purchases ada", [:]),
+        ("promotedPurchases", "promoted-purchases", [:]), ("offerCodes", "offer-codes ada", [:]),
+        ("signInDevice", "device sign-in ada", ["DEVICE": "deviceID"]),
         ("devices", "device list ada", [:]), ("buy", "buy ada PRINTS --device $DEVICE", [:]),
         ("receipt", "device receipt $DEVICE", [:]),
         ("switchAccount", "device switch $DEVICE bert", [:]), ("signOut", "device sign-out $DEVICE", [:]),
@@ -117,14 +119,13 @@ import Testing
             "PRINTS": "com.example.darkroom.prints.10", "FILE": folder.file("state.json"),
         ]
         for (index, step) in Self.life.enumerated() {
-            if step.words == "device list ada" { names["DEVICE"] = try await signIn("ada", at: service.url) }
             let words = step.words.split(separator: " ").map { word in
                 names[String(word.hasPrefix("$") ? word.dropFirst() : word)] ?? String(word)
             }
             // Reading operations are called in both forms, changing ones in one of them.
             let isReading = [
                 "list", "show", "get", "clock", "products", "orders", "transactions", "subscriptions", "entitlements",
-                "withdrawn",
+                "withdrawn", "promoted-purchases", "offer-codes",
             ]
             .contains { step.words.split(separator: " ").prefix(2).contains(Substring($0)) }
             if isReading || (step.keep.isEmpty && index % 2 == 0) {
@@ -146,6 +147,42 @@ import Testing
         #expect(Set(controls) == Set(Self.life.map(\.operation) + elsewhere))
         #expect(await service.stop() == 0)
     }
+
+    @Test func `offer codes, promoted purchases and a purchase without the introductory offer`() async throws {
+        let folder = try TemporaryFolder()
+        let service = try await SoukService([
+            "simulate", "--catalog", try folder.write("codes.storekit", try DarkroomWithOffers.text()), "--data",
+            folder.file("store"), "--time-rate", "frozen",
+        ])
+        for name in ["ada", "bert"] { _ = try await store(service, ["account", "create", name]) }
+        let codes = try await store(service, ["offer-codes"])
+        let spring = "spring \(Self.monthly) PAY_UP_FRONT 2 × P1M 0.99 USD expired, new "
+        #expect(Self.words(codes.output).contains(spring + "–\n"), "\(codes.output)")
+        let available = try await store(service, ["offer-codes", "ada"])
+        #expect(Self.words(available.output).contains(spring + "available\n"), "\(available.output)")
+        #expect(try await store(service, ["redeem", "ada", "spring"]).status == 0)
+        #expect(Self.words(try await store(service, ["offer-codes", "ada"]).output).contains(spring + "redeemed\n"))
+        let bought = try await store(service, ["buy", "bert", Self.monthly, "--no-introductory-offer", "--json"])
+        let signed = try #require(bought.json?["signedTransaction"]?.stringValue, "\(bought.errors)")
+        let payload = try await SoukExecutable.run(
+            ["jws", "inspect", try folder.write("bought.jws", signed), "--type", "transaction", "--json"])
+        #expect(payload.output.contains("\"price\"") && !payload.output.contains("offerType"), "\(payload)")
+        #expect(
+            try await store(service, ["offer-codes", "bert"]).output.contains("unavailable: The code's offer spring"))
+        #expect(try await store(service, ["promoted-purchases"]).output == "none\n")
+        #expect(try await store(service, ["promote", "bert", "com.example.darkroom.prints.10"]).status == 0)
+        let promoted = try await store(service, ["promoted-purchases", "bert"])
+        #expect(
+            Self.words(promoted.output).contains("\nbert com.example.darkroom.prints.10 – 20"), "\(promoted.output)")
+        #expect(try await store(service, ["promoted-purchases", "ada"]).output == "none\n")
+        let device = try await store(service, ["device", "sign-in", "ada", "--json"]).json?["deviceID"]?.stringValue
+        #expect(try await store(service, ["device", "list", "ada"]).output.contains(device ?? "no device"))
+        #expect(try await store(service, ["device", "sign-in", "carl"]).status == 1)
+        #expect(await service.stop() == 0)
+    }
+
+    /// A table without the spaces that align its columns.
+    private static func words(_ table: String) -> String { table.replacing(#/ +/#, with: " ") }
 
     @Test func `a password in a setting is stored and not shown`() async throws {
         let folder = try TemporaryFolder()
@@ -205,12 +242,6 @@ import Testing
             #expect(mode == (name == "new" ? 0o700 : name.hasSuffix("root.der") ? 0o644 : 0o600), "\(name)")
         }
         #expect(await service.stop() == 0)
-    }
-
-    private func signIn(_ account: String, at url: String) async throws -> String? {
-        let body = JSONValue.object(["account": .string(account)] as JSONMembers)
-        let request = HTTPRequest(method: .post, url: url + "/store/v1/devices", json: body)
-        return try await CurlTransport.platformDefault().send(request).body.json()["deviceID"]?.stringValue
     }
 
     private func document(of url: String) async throws -> [(path: String, operation: String)] {

@@ -166,7 +166,7 @@ extension StoreRules {
 
 extension SubscriptionState {
     /// Whether the customer has redeemed the offer code, or will at the next renewal.
-    fileprivate func hasTaken(code id: String, of product: ProductID) -> Bool {
+    func hasTaken(code id: String, of product: ProductID) -> Bool {
         func matches(_ offer: AppliedOffer?, _ plan: Plan) -> Bool {
             offer?.kind == .code && (offer?.id).hasSameBytes(as: id) && plan.productID == product
         }

@@ -54,6 +54,7 @@ extension SimulatedAppStore {
                 appAccountToken: request.appAccountToken)
             if let device { try event.setPayment(of: device, in: &order) }
             order.setOffer(request.offerID, kind: request.offerKind)
+            if request.allowsIntroductoryOffer == false { order.allowsIntroductory = false }
             let decision = try event.take(order, asksToBuy: request.simulatesAskToBuy ?? false)
             return try event.outcome(decision, of: order.productID)
         }
@@ -72,6 +73,8 @@ extension SimulatedAppStore {
     ///   - quantity: The quantity.
     ///   - offerID: The identifier of an offer.
     ///   - offerKind: The kind of the offer. `nil` means the promotional or else the win-back offer with `offerID`.
+    ///   - allowsIntroductoryOffer: Whether a new subscriber gets the introductory offer of the product. Without it the
+    ///     account stays eligible for the offer.
     ///   - appAccountToken: The app account token.
     ///   - simulatesAskToBuy: Whether the purchase waits for approval, whatever the setting of the account.
     /// - Returns: The transaction.
@@ -79,12 +82,14 @@ extension SimulatedAppStore {
     @discardableResult
     public func buy(
         _ product: ProductID, for name: AccountName, quantity: Int = 1, offerID: String? = nil,
-        offerKind: PaymentOffer.Kind? = nil, appAccountToken: UUID? = nil, simulatesAskToBuy: Bool? = nil
+        offerKind: PaymentOffer.Kind? = nil, allowsIntroductoryOffer: Bool = true, appAccountToken: UUID? = nil,
+        simulatesAskToBuy: Bool? = nil
     ) async throws -> StoreControlWire.Transaction {
         try await buy(
             StoreControlWire.Buy(
                 productID: product, quantity: quantity, offerID: offerID, offerKind: offerKind,
-                appAccountToken: appAccountToken, simulatesAskToBuy: simulatesAskToBuy),
+                allowsIntroductoryOffer: allowsIntroductoryOffer, appAccountToken: appAccountToken,
+                simulatesAskToBuy: simulatesAskToBuy),
             for: name)
     }
 

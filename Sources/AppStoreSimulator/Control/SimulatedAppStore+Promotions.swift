@@ -56,6 +56,26 @@ extension SimulatedAppStore {
             return open.purchase
         }
     }
+
+    /// Returns the promoted purchases that no device has taken, oldest first. Throws `unknownAccount`.
+    ///
+    /// - Parameter account: The account; `nil` means all.
+    package func promotedPurchases(of account: AccountName? = nil) throws -> [StoreControlWire.PromotedPurchase] {
+        try database.read { sql in
+            let db = SimulatorDatabase(sql)
+            if let account {
+                return try db.promotedPurchases(of: db.existingAccount(account).id).map { $0.listing(for: account) }
+            }
+            return try db.promotedPurchases().map { $0.listing(for: $1) }
+        }
+    }
+}
+
+extension SimulatorDatabase.OpenPromotion {
+    func listing(for account: AccountName) -> StoreControlWire.PromotedPurchase {
+        StoreControlWire.PromotedPurchase(
+            account: account.rawValue, productID: id, offerID: purchase.offer?.id, begunAt: at.wholeMilliseconds)
+    }
 }
 
 extension SimulatorDatabase {
@@ -70,13 +90,25 @@ extension SimulatorDatabase {
         try sql.query(
             "SELECT product, offer, at FROM promoted_purchase WHERE account = ?1 ORDER BY at, product",
             [.integer(account)]
-        ).map { row in
-            let offer: String? = try row["offer"]
-            return OpenPromotion(
-                purchase: PromotedPurchase(
-                    productID: ProductID(unchecked: try row["product"]), offer: offer.map { .winBack($0) }),
-                at: try row.date("at"))
-        }
+        ).map(Self.promotion)
+    }
+
+    /// The promoted purchases of all accounts that no device has taken, oldest first.
+    func promotedPurchases() throws -> [(OpenPromotion, AccountName)] {
+        try sql.query(
+            """
+            SELECT name, product, offer, at FROM promoted_purchase JOIN account ON account.id = promoted_purchase.account
+            ORDER BY at, account.id, product
+            """
+        ).map { (try Self.promotion($0), AccountName(unchecked: try $0["name"])) }
+    }
+
+    private static func promotion(_ row: SQLRow) throws -> OpenPromotion {
+        let offer: String? = try row["offer"]
+        return OpenPromotion(
+            purchase: PromotedPurchase(
+                productID: ProductID(unchecked: try row["product"]), offer: offer.map { .winBack($0) }),
+            at: try row.date("at"))
     }
 
     func setPromoted(_ product: ProductID, offer: String?, of account: Int64, at now: Date) throws {

@@ -38,7 +38,7 @@ extension FrontDeskPage {
         });
         const signIn = (account) => ({
           label: "Sign in a new device",
-          plan: () => ({ call: ["POST", "/store/v1/devices", { account: account.name }], command: curl("POST", "/store/v1/devices", { account: account.name }),
+          plan: () => ({ call: ["POST", accountPath(account.name, "devices")], command: command("device sign-in", [account.name]),
             done: (device) => "The device " + device.deviceID + " is signed in to " + account.name + "." }),
         });
         const rescindConsent = (account) => ({

@@ -6,7 +6,7 @@ extension FrontDeskPage {
 
         // The values that the page shows, as the store last returned them.
         const state = {
-          accounts: [], families: [], devices: [], products: [], withdrawn: [], transactions: [], subscriptions: [], orders: [],
+          accounts: [], families: [], devices: [], products: [], withdrawn: [], offerCodes: [], transactions: [], subscriptions: [], orders: [], promoted: [],
           notifications: [], settings: {}, account: null, view: "accounts", clock: null, isLoaded: false,
         };
 
@@ -98,9 +98,6 @@ extension FrontDeskPage {
           const isOption = operands.some((value) => String(value).startsWith("-"));
           return ["souk", "store", ...words.split(" "), ...(isOption ? [...rest, "--", ...values] : [...values, ...rest])].join(" ");
         };
-        // Returns a curl command for a request that no souk store command sends.
-        const curl = (method, address, body) => "curl -X " + method + " -H 'Content-Type: application/json' -d "
-          + quoted(JSON.stringify(body)) + " " + quoted(location.origin + address);
 
         // Texts
 
@@ -124,6 +121,8 @@ extension FrontDeskPage {
           const [name, size] = steps.find(([, size]) => milliseconds >= size) || steps[3];
           return "in " + plural(Math.max(1, Math.round(milliseconds / size)), name);
         };
+        // Lets a line break after each underscore.
+        const breakable = (name) => name.split("_").flatMap((part, place) => place > 0 ? ["_", make("wbr"), part] : [part]);
         const pill = (word, tone = "") => make("span", { class: "pill " + tone }, word);
         const nameOf = (id) => { const found = state.products.find((product) => product.id === id); return found ? found.displayName || id : id; };
 

@@ -85,7 +85,7 @@ extension FrontDeskPage {
               $("connection").textContent = problem.code === "noAnswer" ? "Not connected" : problem.message;
             }
             this.draw();
-            const now = fingerprint([state.accounts, state.transactions, state.subscriptions, state.orders, state.products, state.withdrawn, state.devices, state.notifications, state.settings]);
+            const now = fingerprint([state.accounts, state.transactions, state.subscriptions, state.orders, state.products, state.withdrawn, state.offerCodes, state.promoted, state.devices, state.notifications, state.settings]);
             this.unchangedReads = now === this.last ? this.unchangedReads + 1 : 0;
             this.last = now;
             this.schedule(performance.now() - begin);
@@ -93,13 +93,13 @@ extension FrontDeskPage {
 
           async readAccount() {
             const account = chosen();
-            if (!account) { Object.assign(state, { devices: [], transactions: [], subscriptions: [], orders: [], products: [], withdrawn: [] }); return; }
-            const { name } = account, orders = path("orders") + "?" + new URLSearchParams({ account: name });
+            if (!account) { Object.assign(state, { devices: [], transactions: [], subscriptions: [], orders: [], promoted: [], offerCodes: [], products: [], withdrawn: [] }); return; }
+            const { name } = account, listFor = (list) => request("GET", path(list) + "?" + new URLSearchParams({ account: name }));
             const shelf = (list) => request("GET", path(list) + "?" + new URLSearchParams({ storefront: account.storefront }));
-            const [{ devices }, { transactions }, { subscriptions }, { orders: waiting }, { products }, { products: withdrawn }] = await Promise.all([
-              request("GET", accountPath(name, "devices")), request("GET", accountPath(name, "transactions")), request("GET", accountPath(name, "subscriptions")), request("GET", orders), shelf("products"), shelf("withdrawn-products")]);
+            const [{ devices }, { transactions }, { subscriptions }, { orders }, { promotedPurchases: promoted }, { offerCodes }, { products }, { products: withdrawn }] = await Promise.all([
+              request("GET", accountPath(name, "devices")), request("GET", accountPath(name, "transactions")), request("GET", accountPath(name, "subscriptions")), listFor("orders"), listFor("promoted-purchases"), listFor("offer-codes"), shelf("products"), shelf("withdrawn-products")]);
             if (state.account !== name) { this.isStale = true; return; }
-            Object.assign(state, { devices, subscriptions, orders: waiting, products, withdrawn, transactions: transactions.map((sale) => ({ ...sale, claims: claims(sale.signedTransaction) })) });
+            Object.assign(state, { devices, subscriptions, orders, promoted, offerCodes, products, withdrawn, transactions: transactions.map((sale) => ({ ...sale, claims: claims(sale.signedTransaction) })) });
           },
 
           draw() {
@@ -110,7 +110,7 @@ extension FrontDeskPage {
             drawFaults();
             drawFamilies();
             drawNotifications();
-            if (chosen()) { drawAccount(); drawOrders(); drawProducts(); drawSubscriptions(); drawTransactions(); }
+            if (chosen()) { drawAccount(); drawOrders(); drawPromoted(); drawProducts(); drawOfferCodes(); drawSubscriptions(); drawTransactions(); }
           },
 
           schedule(spent) {
@@ -162,7 +162,7 @@ extension FrontDeskPage {
           let name = null;
           try { name = found && decodeURIComponent(found[1]); } catch { name = null; }
           if (name === null || name === state.account) { live.draw(); return; }
-          Object.assign(state, { account: name, devices: [], transactions: [], subscriptions: [], orders: [] });
+          Object.assign(state, { account: name, devices: [], transactions: [], subscriptions: [], orders: [], promoted: [], offerCodes: [] });
           shown.transactions = pageSize;
           live.refresh().then(() => { if (chosen() && document.activeElement === document.body) $("account-title").focus({ preventScroll: true }); });
         };

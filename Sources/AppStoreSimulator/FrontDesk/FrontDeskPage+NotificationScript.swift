@@ -52,7 +52,8 @@ extension FrontDeskPage {
             if (found.length === 0) return make("p", { class: "soft" }, "There are no notifications.");
             const rows = found.slice(0, shown.notifications).flatMap((notification) => {
               const { uuid, attempts } = notification, last = attempts[attempts.length - 1];
-              const row = make("tr", {}, make("th", { scope: "row" }, make("code", { class: "name" }, notification.type), notification.subtype && make("code", { class: "soft" }, notification.subtype),
+              const row = make("tr", {}, make("th", { scope: "row" }, make("code", { class: "name" }, breakable(notification.type)),
+                notification.subtype && make("code", { class: "soft" }, breakable(notification.subtype)),
                 make("span", { class: "narrow soft" }, [instant(notification.at), notification.account].filter(Boolean).join(", "))),
                 make("td", { class: "wide" }, timeElement(notification.at)), make("td", { class: "wide" }, notification.account || "–"),
                 make("td", {}, last ? pill(resultText(last), resultTone(last)) : pill("not sent"), make("span", { class: "soft below" }, plural(attempts.length, "attempt"))),

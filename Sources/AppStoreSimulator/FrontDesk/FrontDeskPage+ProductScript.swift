@@ -25,16 +25,19 @@ extension FrontDeskPage {
             label: "Buy", title: "Buy " + (product.displayName || product.id) + " for " + account, tone: "main",
             fields: [
               ["consumable", "nonRenewingSubscription"].includes(product.kind) && { name: "quantity", label: "Quantity", type: "number", min: 1, max: 10, value: 1, required: true },
-              (offers.length > 0 || introductory) && { name: "offer", label: "Offer", options: [["", introductory ? "introductory, for a new subscriber: " + offerText(introductory) : "the price of the product"], ...offers] },
+              (offers.length > 0 || introductory) && { name: "offer", label: "Offer", options: [
+                ["", introductory ? "introductory, for a new subscriber: " + offerText(introductory) : "the price of the product"],
+                ...(introductory ? [["none", "none: the price of the product"]] : []), ...offers] },
               state.devices.length > 0 && { name: "device", label: "Device that pays", options: [["", "none, outside of the app"], ...state.devices.map(({ deviceID }) => [deviceID, deviceID])],
                 hint: "A device pays as the app does. It gets the result, and injected errors apply." },
               { name: "token", label: "App account token (optional)", pattern: "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", hint: "A UUID that the app gives each customer" },
               { name: "asks", label: "This purchase waits for approval (Ask to Buy)", type: "checkbox" },
             ].filter(Boolean),
             plan: ({ quantity = "1", offer = "", device = "", token = "", asks = false }) => {
-              const [offerKind, offerID] = offer ? JSON.parse(offer) : [], body = { productID: product.id }, options = [];
+              const [offerKind, offerID] = offer && offer !== "none" ? JSON.parse(offer) : [], body = { productID: product.id }, options = [];
               if (quantity !== "1") { body.quantity = Number(quantity); options.push("--quantity", quantity); }
               if (offerID) { Object.assign(body, { offerID, offerKind }); options.push("--offer", offerID, "--offer-kind", offerKind); }
+              if (offer === "none") { body.allowsIntroductoryOffer = false; options.push("--no-introductory-offer"); }
               if (device) { body.deviceID = device; options.push("--device", device); }
               if (token) { body.appAccountToken = token; options.push("--app-account-token", token); }
               if (asks) { body.simulatesAskToBuy = true; options.push("--simulate-ask-to-buy"); }
@@ -77,6 +80,21 @@ extension FrontDeskPage {
           label: "Offer again",
           plan: () => ({ call: ["POST", path("products", product.id, "offer")], command: command("product offer", [product.id]), done: product.id + " is sold again." }),
         });
+
+        const redeemCode = (entry, account) => ({
+          label: "Redeem",
+          plan: () => ({ call: ["POST", accountPath(account, "redeem"), { code: entry.code }], command: command("redeem", [account, entry.code]), done: sold }),
+        });
+        const codeTones = { available: "good", redeemed: "plain", unavailable: "warn" };
+        const drawOfferCodes = () => {
+          const account = state.account;
+          $("codes-box").hidden = state.offerCodes.length === 0;
+          draw($("codes"), [state.offerCodes, state.products, account], () => state.offerCodes.map((entry) => make("li", { class: "line" },
+            make("span", {}, make("code", { class: "name" }, entry.code), " ", pill(entry.state, codeTones[entry.state]),
+              make("span", { class: "soft below" }, nameOf(entry.productID) + ": " + offerText(entry.offer) + ", for " + (entry.eligibility.length === 3 ? "all" : entry.eligibility.join(" and ")) + " customers"),
+              entry.reason && make("span", { class: "soft below" }, entry.reason)),
+            entry.state === "available" && button(redeemCode(entry, account), entry.code))));
+        };
 
         const drawProducts = () => {
           const account = chosen();

@@ -7,7 +7,7 @@ extension FrontDeskPage {
         body { display: flex; flex-direction: column; min-height: 100dvh; padding: 0 clamp(.6rem, 1.6vw, 1.5rem); }
         .skip { position: absolute; left: -100vw; top: 0; z-index: 3; padding: .5rem 1rem; background: var(--card); }
         .skip:focus { left: .5rem; top: .5rem; }
-        header { display: grid; grid-template-columns: auto 1fr; gap: .6rem 2.5rem; align-items: center; padding: 1rem .1rem .8rem; }
+        header { display: grid; grid-template-columns: auto 1fr; gap: .6rem 2.5rem; align-items: start; padding: 1rem .1rem .8rem; }
         h1 { font-size: 1.2rem; }
         .brand p { font-size: .88rem; }
         .clock { display: flex; flex-wrap: wrap; gap: .45rem 1.1rem; align-items: center; justify-content: flex-end; }
@@ -44,7 +44,7 @@ extension FrontDeskPage {
         .stack { display: grid; gap: .45rem; }
         .stack label, .inline label { font-size: .86rem; color: var(--soft); }
         .stack button { margin-top: .3rem; }
-        #withdrawn-box, #new-account { border-top: 1px solid var(--line); padding-top: .9rem; }
+        #withdrawn-box, #codes-box, #new-account { border-top: 1px solid var(--line); padding-top: .9rem; }
         .inline, .line, .buttons { display: flex; flex-wrap: wrap; gap: .5rem .6rem; align-items: center; min-width: 0; }
         .line > * { min-width: 0; overflow-wrap: anywhere; }
         .buttons.end { justify-content: flex-end; }
@@ -83,6 +83,7 @@ extension FrontDeskPage {
         .products code { font-size: .8rem; color: var(--soft); }
         .sale { display: flex; flex-wrap: wrap; gap: .4rem .8rem; align-items: center; justify-content: space-between; }
         .minor button { min-height: 1.8rem; padding: .15rem .6rem; font-size: .84rem; }
+        #redeem input, #redeem select { flex: 1 1 7rem; max-width: 14rem; }
         #add-fault .inline { border: 0; padding: 0; }
         .price { font-weight: 650; font-variant-numeric: tabular-nums; } .price .soft { font-weight: 400; }
         .pill { display: inline-block; white-space: nowrap; overflow-wrap: normal; padding: .08rem .5rem; border-radius: 1rem; font-size: .78rem; font-weight: 650; background: var(--paper); color: var(--soft); }
@@ -90,11 +91,12 @@ extension FrontDeskPage {
         .pill.plain { background: var(--accent-soft); color: var(--accent); }
         .pill.warn { background: var(--warning-soft); color: var(--warning); }
         .pill.bad { background: var(--error-soft); color: var(--error); }
-        .scrolling { overflow-x: auto; container-type: inline-size; }
+        .scrolling { position: relative; overflow-x: auto; container-type: inline-size; }
         table { border-collapse: collapse; width: 100%; font-size: .9rem; }
         th, td { text-align: start; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); vertical-align: baseline; overflow-wrap: anywhere; }
         thead th { font-size: .8rem; color: var(--soft); font-weight: 600; border-bottom-width: 2px; }
         th[scope=row] { font-weight: 600; }
+        #transactions th[scope=row], #notifications th[scope=row] { min-width: 8.6rem; } td.word { overflow-wrap: normal; }
         th[scope=row] code { display: block; font-weight: 400; color: var(--soft); font-size: .8rem; }
         th[scope=row] code.name { color: var(--ink); font-weight: 600; font-size: .86rem; }
         td { font-variant-numeric: tabular-nums; }
@@ -116,7 +118,7 @@ extension FrontDeskPage {
         .difference .expected { color: var(--error); } .difference .actual { color: var(--good); }
         summary { cursor: pointer; font-size: .88rem; color: var(--soft); width: fit-content; }
         #subscriptions { display: grid; gap: 1.2rem; grid-template-columns: minmax(0, 1fr); }
-        .timeline { display: block; overflow: visible; }
+        .timeline { display: block; overflow: hidden; }
         .timeline text { font-size: 13px; fill: var(--soft); }
         .timeline .label { fill: var(--ink); font-weight: 600; }
         .timeline .tick { stroke: var(--line); }
@@ -156,6 +158,7 @@ extension FrontDeskPage {
           .wide { display: none; } .narrow { display: block; }
           th, td { padding-right: .5rem; }
           th[scope=row] code.name { font-size: .78rem; }
+          #transactions th[scope=row], #notifications th[scope=row] { min-width: 7.4rem; }
           .pair { grid-template-columns: minmax(0, 1fr); }
         }
         @media (min-width: 80rem) and (min-height: 40rem) {
@@ -164,8 +167,8 @@ extension FrontDeskPage {
         }
         @media (min-width: 100rem) {
           .columns { grid-template-columns: 20rem minmax(0, 1fr); }
-          .desk { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); grid-auto-flow: dense; align-items: start; }
-          #waiting-box, .desk > :nth-last-child(-n + 2) { grid-column: 1 / -1; }
+          .desk { grid-template: auto auto 1fr / minmax(0, 1fr) minmax(0, 1fr); align-items: start; }
+          #products-box { grid-area: 1 / 2 / span 3; } .desk > :nth-last-child(-n + 2) { grid-column: 1 / -1; }
         }
         @media (max-width: 56rem) {
           header { grid-template-columns: minmax(0, 1fr); }

@@ -61,6 +61,11 @@ extension FrontDeskPage {
         const legend = (kinds) => make("ul", { class: "legend", "aria-label": "Legend" }, kinds.map((kind) => make("li", {},
           make("svg", { width: 26, height: 14, "aria-hidden": "true" }, bar(kind, { x: 1, y: 1, width: 24, height: 12 })), kindNames[kind])));
 
+        // Shortens a name to about the width of the picture. The table has all of it.
+        const labelOf = (name, width) => {
+          const letters = Array.from(name), limit = Math.max(10, Math.floor(width / 9));
+          return letters.length > limit ? letters.slice(0, limit).join("") + "…" : name;
+        };
         const timeline = (subscriptions, width) => {
           const now = virtualNow(), rows = subscriptions.map((subscription) => [subscription, segments(subscription, now)]).filter(([, parts]) => parts.length > 0);
           if (rows.length === 0) return null;
@@ -73,12 +78,12 @@ extension FrontDeskPage {
             patterns(),
             ticks(from, to, Math.max(2, Math.floor(width / 150))).map((at) => [make("line", { class: "tick", x1: x(at), x2: x(at), y1: 4, y2: bottom }),
               make("text", { x: x(at), y: bottom + 16, "text-anchor": anchor(at) }, day(at))]),
-            rows.map(([subscription, parts], index) => [make("text", { class: "label", x: 0, y: index * height + 16 }, nameOf(subscription.productID)),
+            rows.map(([subscription, parts], index) => [make("text", { class: "label", x: 0, y: index * height + 16 }, labelOf(nameOf(subscription.productID), width)),
               parts.map((part) => bar(part.kind, { x: x(part.from), y: index * height + 22, height: 18, width: (100 * (part.to - part.from) / (to - from)).toFixed(3) + "%" }))]),
             make("line", { class: "now", x1: x(now), x2: x(now), y1: 0, y2: bottom }),
             make("text", { class: "now", x: x(now), y: bottom + 34, "text-anchor": anchor(now) }, "now"));
           const cells = rows.flatMap(([subscription, parts]) => parts.map((part) => make("tr", {}, make("th", { scope: "row" }, nameOf(part.product)),
-            make("td", {}, kindNames[part.kind]), make("td", {}, timeElement(part.from)), make("td", {}, timeElement(part.to)))));
+            make("td", { class: "word" }, kindNames[part.kind]), make("td", {}, timeElement(part.from)), make("td", {}, timeElement(part.to)))));
           return make("div", { class: "stack" }, picture, legend(kinds), make("details", { "data-fold": "timeline", open: folds.has("timeline"), toggle: remember },
             make("summary", {}, "The timeline as a table"), table("Parts of the subscriptions", [["Product"], ["Part"], ["From"], ["Until"]], cells)));
         };

@@ -44,6 +44,12 @@ extension FrontDeskPage {
           label, ...rest, plan: () => ({ call: ["POST", transactionPath(order.transactionID, "ask-to-buy"), { decision }],
             command: command("ask-to-buy " + decision, [order.transactionID]), done: decision === "approve" ? sold : "The purchase " + order.transactionID + " is declined." }),
         });
+        const drawPromoted = () => {
+          $("promoted-box").hidden = state.promoted.length === 0;
+          draw($("promoted"), [state.promoted, state.products], () => state.promoted.map((purchase) => make("li", { class: "line" },
+            make("span", {}, make("strong", {}, nameOf(purchase.productID)), " ", pill("promoted", "warn"), " ",
+              make("span", { class: "soft" }, purchase.offerID && "with the offer " + purchase.offerID + ", ", "since ", timeElement(purchase.begunAt))))));
+        };
         const drawOrders = () => {
           $("waiting-box").hidden = state.orders.length === 0;
           draw($("waiting"), [state.orders, state.products], () => state.orders.map((order) => {

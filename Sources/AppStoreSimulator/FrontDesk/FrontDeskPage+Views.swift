@@ -27,9 +27,19 @@ extension FrontDeskPage {
         <h3 id="waiting-title">Purchases that wait</h3>
         <ul id="waiting" class="list"></ul>
         </section>
-        <section class="card pane" aria-labelledby="products-title">
+        <section class="card pane" id="promoted-box" aria-labelledby="promoted-title" hidden>
+        <h3 id="promoted-title">Promoted purchases</h3>
+        <p class="soft">They began on the page of the app in the App Store. The first device of the account that takes one \
+        completes it.</p>
+        <ul id="promoted" class="list" aria-labelledby="promoted-title"></ul>
+        </section>
+        <section class="card pane" id="products-box" aria-labelledby="products-title">
         <h3 id="products-title">Products</h3>
         <ul id="products" class="products"></ul>
+        <div id="codes-box" class="stack" hidden>
+        <h3 id="codes-title">Offer codes</h3>
+        <ul id="codes" class="list" aria-labelledby="codes-title"></ul>
+        </div>
         <form id="redeem" class="inline" aria-label="Redeem an offer code">
         <label for="code">Offer code</label>
         <input id="code" maxlength="255" autocomplete="off" spellcheck="false" required>

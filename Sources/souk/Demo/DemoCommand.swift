@@ -145,7 +145,8 @@ enum DemoCommand {
             "  Buy for the account \(world.account), advance the time by a month, and refund.",
             "  curl \(world.storeURL)/control/v1/products", "",
             "The server's console: \(world.consoleURL)",
-            "  Search for \(world.customer.rawValue), whose features change with each purchase. The secret key to sign in:",
+            "  Search for \(world.customer.rawValue), whose features change with each purchase, and open the figures, which",
+            "  change too. The secret key to sign in:",
             "  cat '\(world.secretKeyFile)'",
             "  curl -H 'Authorization: Bearer \(world.publicKey)' \(world.serverURL)\(world.customerPath)",
         ]

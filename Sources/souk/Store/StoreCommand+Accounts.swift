@@ -90,6 +90,12 @@ extension StoreCommand {
                 .get, "/accounts/\(arguments.operands[0])/devices", as: StoreControlWire.Devices.self
             ) { StoreText.table($0.devices) }
         },
+        action("device sign-in ACCOUNT", "Sign in a new device to an account, and print its id") {
+            client, arguments in
+            try await client.ask(
+                .post, "/accounts/\(arguments.operands[0])/devices", as: StoreWire.Device.self
+            ) { StoreText.table([$0]) }
+        },
         action("device sign-out DEVICE", "Sign out a device") { client, arguments in
             try await client.ask(.delete, "/devices/\(arguments.operands[0])", text: "signed out")
         },

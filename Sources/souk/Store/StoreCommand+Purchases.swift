@@ -70,6 +70,8 @@ extension StoreCommand {
                 .init(name: "quantity", value: "N", help: "the quantity of a consumable, 1 to 10"),
                 .init(name: "offer", value: "ID", help: "use this offer of the product"),
                 .init(name: "offer-kind", value: "K", help: "the kind of the offer: promotional (default) or winBack"),
+                .init(
+                    name: "no-introductory-offer", help: "pay the price, though the product has an introductory offer"),
                 token, .init(name: "simulate-ask-to-buy", help: "this purchase waits for approval"),
                 .init(name: "device", value: "D", help: "pay with this device of the account; else outside of the app"),
             ]
@@ -82,6 +84,7 @@ extension StoreCommand {
                 productID: try product(arguments.operands[1]),
                 quantity: try arguments.integer("quantity", in: 1...10), offerID: arguments.text("offer"),
                 offerKind: kind.map { PaymentOffer.Kind(rawValue: $0) },
+                allowsIntroductoryOffer: arguments.has("no-introductory-offer") ? false : nil,
                 appAccountToken: try arguments.uuid("app-account-token"),
                 simulatesAskToBuy: arguments.has("simulate-ask-to-buy") ? true : nil,
                 deviceID: arguments.text("device"))
@@ -138,6 +141,32 @@ extension StoreCommand {
                         [
                             $0.transactionID.rawValue, $0.state, $0.account, $0.productID.rawValue,
                             StoreText.date($0.orderedAt),
+                        ]
+                    })
+            }
+        },
+        action("promoted-purchases [ACCOUNT]", "List the promoted purchases that no device has taken") {
+            client, arguments in
+            let path = StorePath("/promoted-purchases", query: [("account", arguments.operands.first)])
+            return try await client.ask(.get, path, as: StoreControlWire.PromotedPurchases.self) {
+                StoreText.table(
+                    ["account", "product", "offer", "begun (UTC)"],
+                    $0.promotedPurchases.map {
+                        [$0.account, $0.productID.rawValue, $0.offerID ?? "–", StoreText.date($0.begunAt)]
+                    })
+            }
+        },
+        action("offer-codes [ACCOUNT]", "List the offer codes, and whether an account can redeem them") {
+            client, arguments in
+            let path = StorePath("/offer-codes", query: [("account", arguments.operands.first)])
+            return try await client.ask(.get, path, as: StoreControlWire.OfferCodes.self) {
+                StoreText.table(
+                    ["code", "product", "offer", "for customers", "state"],
+                    $0.offerCodes.map { code in
+                        let state = [code.state?.rawValue ?? "–", code.reason].compactMap(\.self)
+                        return [
+                            code.code, code.productID.rawValue, StoreText.terms(code.offer),
+                            code.eligibility.joined(separator: ", "), state.joined(separator: ": "),
                         ]
                     })
             }

@@ -49,7 +49,7 @@ struct FrontDeskActionTests {
                     + [DeskStep.click("#account li button:has-text(\"Sign out\")")] + DeskStep.confirm
                     + [DeskStep.result("is signed out"), DeskStep.command])
             #expect(answers[0].stringValue?.contains("€") == true, "\(answers)")
-            #expect(answers[1].stringValue?.hasPrefix("curl -X POST") == true)
+            #expect(answers[1].stringValue?.hasPrefix("souk store device sign-in anna --url") == true)
             #expect(answers[2].stringValue?.hasPrefix("souk store device sign-out ") == true)
             for account: AccountName in ["anna", "bob"] { #expect(try test.store.devices(of: account).isEmpty) }
         }
@@ -109,6 +109,44 @@ struct FrontDeskActionTests {
             #expect(
                 try await test.store.updates(for: device, after: nil).promotedPurchases?.map(\.productID) == ["pack"])
             #expect(try test.store.notifications().map(\.type) == ["RESCIND_CONSENT"])
+        }
+    }
+
+    @Test func `offer codes are listed with their state, and promoted purchases until a device takes them`()
+        async throws
+    {
+        try await TestStore.with { test in
+            let device = try await test.device()
+            let pill = "document.querySelector('#codes .pill').textContent"
+            let taken = "fetch('/store/v1/devices/\(device)/promoted-purchases/pack', { method: 'POST' })"
+            let shown = try await test.browse(
+                [
+                    DeskStep.wait("!document.querySelector('#codes-box').hidden"), ["text": "#codes"],
+                    DeskStep.press("Redeem spring"), DeskStep.transactions(1), DeskStep.command,
+                    DeskStep.wait("\(pill) === 'redeemed'"), ["count": "#codes button"],
+                    DeskStep.press("Promote pack"), DeskStep.result("pack has begun"),
+                    DeskStep.wait("!document.querySelector('#promoted-box').hidden"), ["text": "#promoted"],
+                    DeskStep.answer("\(taken).then((answer) => answer.status)"),
+                    DeskStep.wait("document.querySelector('#promoted-box').hidden"),
+                ])
+            #expect(shown[0].stringValue?.contains("spring available") == true, "\(shown[0])")
+            #expect(shown[0].stringValue?.contains("1 month free, for all customers") == true)
+            #expect(shown[1].stringValue?.hasPrefix("souk store redeem anna spring --url") == true && shown[2] == 0)
+            #expect(shown[3].stringValue?.hasPrefix("pack promoted since 31 Jan 2026") == true, "\(shown[3])")
+            #expect(shown[4] == 200)
+        }
+    }
+
+    @Test func `a subscription is bought without its introductory offer`() async throws {
+        try await TestStore.with { test in
+            try await test.store.createAccount("anna")
+            let answers = try await test.browse(
+                [DeskStep.press("Buy monthly"), ["select": "#field-offer", "option": "none"]]
+                    + [["text": "#sheet-command"]] + DeskStep.confirm
+                    + [DeskStep.transactions(1), ["text": "#transactions tbody td.number"]])
+            let command = "souk store buy anna monthly --no-introductory-offer --url"
+            #expect(answers[0].stringValue?.hasPrefix(command) == true, "\(answers[0])")
+            #expect(answers[1] == "$4.99")
         }
     }
 

@@ -22,48 +22,9 @@ struct FrontDeskSafetyTests {
         "[document.scripts.length, document.querySelectorAll('img, iframe, object, [onerror], [onload], a[href^=javascript]').length]"
     )
 
-    /// A catalogue with hostile text in every member that the page shows.
-    private static var catalogue: JSONValue {
-        let text = JSONValue.string(hostile)
-        let localizations: JSONValue = [["displayName": text, "description": text, "locale": "en_US"]]
-        return [
-            "version": ["major": 4, "minor": 0], "settings": ["_storefront": "USA", "_locale": "en_US"],
-            "products": [
-                ["productID": text, "type": "Consumable", "displayPrice": "0.99", "localizations": localizations]
-            ],
-            "subscriptionGroups": [
-                [
-                    "id": text, "name": text, "localizations": localizations,
-                    "subscriptions": [
-                        [
-                            "productID": .string("s" + hostile), "displayPrice": "4.99",
-                            "recurringSubscriptionPeriod": "P1M", "groupNumber": 1, "localizations": localizations,
-                            "introductoryOffer": ["paymentMode": "free", "subscriptionPeriod": "P1W"],
-                            "adHocOffers": [
-                                [
-                                    "offerID": text, "paymentMode": "payUpFront", "subscriptionPeriod": "P2M",
-                                    "displayPrice": "4.99",
-                                ]
-                            ],
-                            "winbackOffers": [
-                                ["offerID": .string("w" + hostile), "paymentMode": "free", "subscriptionPeriod": "P1W"]
-                            ],
-                            "codeOffers": [
-                                [
-                                    "referenceName": .string("c" + hostile), "paymentMode": "free",
-                                    "subscriptionPeriod": "P1M", "eligibility": ["new", "existing", "expired"],
-                                ]
-                            ],
-                        ]
-                    ],
-                ]
-            ],
-        ]
-    }
-
     @Test func `markup in names, products and settings has no effect`() async throws {
         let text = Self.hostile
-        let file = try Catalogue(parsing: Self.catalogue.encoded(), file: "hostile.storekit")
+        let file = try Catalogue(parsing: HostileCatalogue.json(Self.hostile).encoded(), file: "hostile.storekit")
         try await TestStore.with(change: { $0.catalogue = file }) { test in
             let account = AccountName(unchecked: text)
             try await test.store.createAccount(account)
@@ -100,7 +61,7 @@ struct FrontDeskSafetyTests {
 
     @Test func `markup in offers, withdrawn products, codes and refused values has no effect`() async throws {
         let text = Self.hostile
-        let file = try Catalogue(parsing: Self.catalogue.encoded(), file: "hostile.storekit")
+        let file = try Catalogue(parsing: HostileCatalogue.json(Self.hostile).encoded(), file: "hostile.storekit")
         try await TestStore.with(change: { $0.catalogue = file }) { test in
             let account = AccountName(unchecked: text), subscription = ProductID(unchecked: "s" + text)
             for name in [account, AccountName(unchecked: "b" + text)] { try await test.store.createAccount(name) }
@@ -124,7 +85,7 @@ struct FrontDeskSafetyTests {
             let isRefused = DeskStep.wait("document.querySelector('#outcome.fault') !== null")
             let steps: [[JSONValue]] = [
                 [DeskStep.wait("document.querySelectorAll('#products h4').length === 2")],
-                [click("Buy"), choose("offer", 2), command, counts, cancel],
+                [click("Buy"), choose("offer", 3), command, counts, cancel],
                 [click("Promote"), choose("offer", 1), command, counts], DeskStep.confirm,
                 [DeskStep.result("has begun"), outcome, click("Increase price"), title, cancel],
                 [DeskStep.fill("#code", text), redeem, isRefused, outcome, counts],
@@ -160,7 +121,7 @@ struct FrontDeskSafetyTests {
     @Test func `markup in a scenario has no effect`() async throws {
         let text = Self.hostile, value = JSONValue.string(Self.hostile)
         let scenario: JSONValue = [
-            "name": value, "description": value, "catalogue": Self.catalogue,
+            "name": value, "description": value, "catalogue": HostileCatalogue.json(Self.hostile),
             "steps": [
                 ["createAccount": value, "note": value],
                 ["buy": ["account": value, "productID": value], "as": "it", "note": value],
@@ -190,7 +151,7 @@ struct FrontDeskSafetyTests {
                 run(scenario),
                 [DeskStep.wait("document.querySelectorAll('#scenario-report details').length === 2"), Self.counts],
                 [["text": "#scenario-report h3"], ["text": "#scenario-report"], DeskStep.command],
-                run(["name": value, "catalogue": Self.catalogue, "steps": [[text: value]]]),
+                run(["name": value, "catalogue": HostileCatalogue.json(Self.hostile), "steps": [[text: value]]]),
                 [
                     DeskStep.wait("document.querySelector('#outcome.fault') !== null"), ["text": "#outcome"],
                     Self.counts,

@@ -66,6 +66,10 @@ extension StoreEndpoints {
         endpoint(
             .get, "/control/v1/accounts/{account}/devices", "devices", "The devices signed in to an account"
         ) { call in StoreControlWire.Devices(devices: try call.store.devices(of: try call.account)) },
+        endpoint(
+            .post, "/control/v1/accounts/{account}/devices", "signInDevice", "Sign a new device in to an account",
+            status: 201
+        ) { call in try await call.store.addDevice(to: try call.account) },
         endpoint(.delete, "/control/v1/devices/{device}", "signOut", "Sign a device out") { call in
             try await call.store.signOut(try call.device)
             return Nothing()

@@ -54,6 +54,23 @@ extension StoreEndpoints {
         ) { call in
             StoreControlWire.PendingOrders(orders: try call.store.pendingOrders(of: call.identifier("account")))
         },
+        endpoint(
+            .get, "/control/v1/promoted-purchases", "promotedPurchases",
+            "List the promoted purchases that no device has taken",
+            parameters: [.init("account", in: .query, .name, "only purchases of this account")],
+            refusals: [.unknownAccount]
+        ) { call in
+            StoreControlWire.PromotedPurchases(
+                promotedPurchases: try call.store.promotedPurchases(of: call.identifier("account")))
+        },
+        endpoint(
+            .get, "/control/v1/offer-codes", "offerCodes", "List the offers that codes redeem",
+            parameters: [
+                .init("account", in: .query, .name, "the account whose states and prices are returned")
+            ], refusals: [.unknownAccount]
+        ) { call in
+            StoreControlWire.OfferCodes(offerCodes: try call.store.offerCodes(for: call.identifier("account")))
+        },
     ]
 
     static let subscriptions: [Endpoint<StoreHandler>] = [

@@ -107,6 +107,8 @@ extension StoreControlWire.Buy: WireModel {
             "offerKind",
             .choice(["promotional", "winBack"]).described(
                 "by default the promotional or else the win-back offer with this id")),
+        .optional(
+            "allowsIntroductoryOffer", .flag.described("a new subscriber gets the introductory offer; true by default")),
         .optional("appAccountToken", .uuid), .optional("simulatesAskToBuy", .flag),
         .optional("deviceID", .name.described("the device of the account that pays")),
     ])
@@ -124,6 +126,38 @@ extension StoreControlWire.Redeem: WireModel {
     static let schema = WireSchema.object([
         .required("code", .name.described("the identifier of an offer in the catalogue's codeOffers")),
         .optional("productID", .product), .optional("appAccountToken", .uuid),
+    ])
+}
+
+extension StoreControlWire.OfferCode: WireModel {
+    static let schemaName = "OfferCode"
+    static let schema = WireSchema.object([
+        .required("code", .text.described("what redeems the offer: its identifier, or PRODUCT:OFFER")),
+        .required("productID", .product), .required("offer", .of(Offer.self)),
+        .required("eligibility", .array(.text).described("the customers who can redeem it: existing, expired, new")),
+        .required("isStackable", .flag.described("a new subscriber gets the introductory offer before it")),
+        .optional("state", .choice(State.self).described("for the account of the request; absent without an account")),
+        .optional("reason", .text.described("why the account cannot redeem it")),
+    ])
+}
+
+extension StoreControlWire.OfferCodes: WireModel {
+    static let schemaName = "OfferCodes"
+    static let schema = WireSchema.object([.required("offerCodes", .array(of: StoreControlWire.OfferCode.self))])
+}
+
+extension StoreControlWire.PromotedPurchase: WireModel {
+    static let schemaName = "ControlPromotedPurchase"
+    static let schema = WireSchema.object([
+        .required("account", .name), .required("productID", .product),
+        .optional("offerID", .text.described("a win-back offer of the product")), .required("begunAt", .date),
+    ])
+}
+
+extension StoreControlWire.PromotedPurchases: WireModel {
+    static let schemaName = "PromotedPurchases"
+    static let schema = WireSchema.object([
+        .required("promotedPurchases", .array(of: StoreControlWire.PromotedPurchase.self))
     ])
 }
 
