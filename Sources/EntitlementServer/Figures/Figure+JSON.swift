@@ -29,18 +29,18 @@ extension Figure {
 
 extension Figure.Unit {
     /// Returns a count or a ratio as a number, and money as a decimal string.
-    package func json(of value: Int64) -> JSONValue {
+    package func json(of value: FigureValue) -> JSONValue {
         switch self {
-        case .count: .number(value)
+        case .count: .number(value.clamped)
         case .money: .string(text(of: value))
-        case .ratio: .number(Double(value) / 1_000_000)
+        case .ratio: .number(value.double / 1_000_000)
         }
     }
 
     /// Returns a value as a decimal number.
-    package func text(of value: Int64) -> String {
-        guard self != .count else { return "\(value)" }
-        let (units, millionths) = value.magnitude.quotientAndRemainder(dividingBy: 1_000_000)
+    package func text(of value: FigureValue) -> String {
+        guard self != .count else { return value.text }
+        let (units, millionths) = value.magnitude(dividedBy: 1_000_000)
         let sign = value < 0 ? "-" : ""
         guard millionths != 0 else { return "\(sign)\(units)" }
         var digits = String(millionths + 1_000_000).dropFirst()

@@ -37,7 +37,7 @@ package struct FigureQuery: Sendable {
         /// The age of a cohort in months.
         package let age: Int64?
         /// A number, or millionths of a currency, or millionths.
-        package let value: Int64
+        package let value: FigureValue
         package let currency: String?
     }
 
@@ -81,7 +81,7 @@ package struct FigureQuery: Sendable {
             let parts = try reader.flow(part, byCurrency: true)
             return rows(numbers) { place, count in
                 guard count > 0 else { return nil }
-                return Self.rounded(parts.values[place] ?? 0, dividedBy: count)
+                return (parts.values[place] ?? 0).rounded(dividedBy: count.clamped)
             }
         case .retention: return try retention(reader)
         }
@@ -96,14 +96,13 @@ package struct FigureQuery: Sendable {
     private func ratios(_ parts: FigureSeries, to wholes: FigureSeries) throws -> [Row]? {
         rows(wholes) { place, whole in
             guard whole > 0 else { return nil }
-            let (scaled, overflows) = (parts.values[place] ?? 0).multipliedReportingOverflow(by: 1_000_000)
-            return overflows ? nil : Self.rounded(scaled, dividedBy: whole)
+            return Self.ratio(parts.values[place] ?? 0, to: whole)
         }
     }
 
     /// Returns a row for each place whose `value` is not `nil`, by day, group and currency.
     private func rows(
-        _ series: FigureSeries, _ value: (FigureSeries.Place, Int64) -> Int64?
+        _ series: FigureSeries, _ value: (FigureSeries.Place, FigureValue) -> FigureValue?
     ) -> [Row]? {
         let periods = periods
         guard periods.count * series.lines.count <= Self.maximumRows else { return nil }
@@ -116,7 +115,7 @@ package struct FigureQuery: Sendable {
         }
     }
 
-    private func row(_ line: FigureSeries.Line, _ start: Int64, age: Int64? = nil, _ value: Int64) -> Row {
+    private func row(_ line: FigureSeries.Line, _ start: Int64, age: Int64? = nil, _ value: FigureValue) -> Row {
         Row(
             day: start, group: group == nil ? nil : line.label.rawValue, age: age, value: value,
             currency: figure.unit == .money ? line.currency.rawValue : nil)
@@ -134,7 +133,7 @@ package struct FigureQuery: Sendable {
                 for age in 1...PurchaseFigures.maximumAge {
                     guard FigureDay.adding(months: age, to: lastDay) <= days.upperBound else { break }
                     let active = retained[age]?.values[place] ?? 0
-                    rows.append(row(line, start, age: age, Self.rounded(active * 1_000_000, dividedBy: count)))
+                    rows.append(row(line, start, age: age, Self.ratio(active, to: count)))
                     guard rows.count <= Self.maximumRows else { return nil }
                 }
             }
@@ -152,11 +151,9 @@ package struct FigureQuery: Sendable {
         return starts
     }
 
-    /// Divides, and rounds a half away from zero.
-    static func rounded(_ value: Int64, dividedBy count: Int64) -> Int64 {
-        let (quotient, remainder) = value.quotientAndRemainder(dividingBy: count)
-        guard remainder.magnitude >= count.magnitude - remainder.magnitude else { return quotient }
-        return (value < 0) == (count < 0) ? quotient + 1 : quotient - 1
+    /// Returns the ratio of two numbers in millionths, rounded to the nearest one.
+    private static func ratio(_ part: FigureValue, to whole: FigureValue) -> FigureValue {
+        FigureValue.product(part.clamped, 1_000_000).rounded(dividedBy: whole.clamped)
     }
 
     package static let tooManyRows = "the answer would have over \(maximumRows) rows"
@@ -175,14 +172,12 @@ struct FigureSeries: Sendable {
         let line: Line
     }
 
-    var values: [Place: Int64] = [:]
+    var values: [Place: FigureValue] = [:]
     var lines: Set<Line> = []
 
-    mutating func add(_ value: Int64, _ start: Int64, _ line: Line) {
+    mutating func add(_ value: FigureValue, _ start: Int64, _ line: Line) {
         lines.insert(line)
-        let place = Place(start: start, line: line)
-        let (sum, overflows) = values[place, default: 0].addingReportingOverflow(value)
-        values[place] = overflows ? (value > 0 ? .max : .min) : sum
+        values[Place(start: start, line: line), default: 0] += value
     }
 
     /// Reads the sums of some ledgers.
@@ -212,7 +207,7 @@ struct FigureSeries: Sendable {
             var series = FigureSeries()
             try each(measure) { ledgerID, row in
                 series.add(
-                    try row["value"], query.interval.start(of: try row["day"]),
+                    try FigureValue(sumsIn: row), query.interval.start(of: try row["day"]),
                     try line(row, of: ledgerID, byCurrency: byCurrency))
             }
             return series
@@ -223,7 +218,7 @@ struct FigureSeries: Sendable {
             var series: [Int64: FigureSeries] = [:]
             try each(measure) { ledgerID, row in
                 series[try row["age"], default: FigureSeries()].add(
-                    try row["value"], query.interval.start(of: try row["day"]),
+                    try FigureValue(sumsIn: row), query.interval.start(of: try row["day"]),
                     try line(row, of: ledgerID, byCurrency: false))
             }
             return series
@@ -233,7 +228,7 @@ struct FigureSeries: Sendable {
             for ledgerID in ledgers {
                 try connection.each(
                     """
-                    SELECT day, age, \(label) AS label, currency, CAST(SUM(value) AS BIGINT) AS value FROM figure
+                    SELECT day, age, \(label) AS label, currency, \(FigureValue.sums) FROM figure
                     WHERE app = ?1 AND environment = ?2 AND measure = ?3 AND day >= ?4 AND day <= ?5
                     GROUP BY day, age, 3, currency
                     """,
@@ -247,16 +242,16 @@ struct FigureSeries: Sendable {
         /// Returns the sum of all changes up to the end of each period, or before it.
         func level(_ measure: FigureMeasure, byCurrency: Bool, isBefore: Bool = false) throws -> FigureSeries {
             var changes = try flow(measure, byCurrency: byCurrency)
-            var sums: [Line: Int64] = [:]
+            var sums: [Line: FigureValue] = [:]
             for ledgerID in ledgers {
                 try connection.each(
                     """
-                    SELECT \(label) AS label, currency, CAST(SUM(value) AS BIGINT) AS value FROM figure
+                    SELECT \(label) AS label, currency, \(FigureValue.sums) FROM figure
                     WHERE app = ?1 AND environment = ?2 AND measure = ?3 AND day < ?4 GROUP BY 1, currency
                     """, ledgerID.values + [.text(measure.rawValue), .integer(query.days.lowerBound)]
                 ) { row in
-                    let value: Int64 = try row["value"]
-                    if value != 0 { sums[try line(row, of: ledgerID, byCurrency: byCurrency), default: 0] += value }
+                    let value = try FigureValue(sumsIn: row)
+                    if !value.isZero { sums[try line(row, of: ledgerID, byCurrency: byCurrency), default: 0] += value }
                 }
             }
             changes.lines.formUnion(sums.keys)
@@ -272,4 +267,14 @@ struct FigureSeries: Sendable {
             return levels
         }
     }
+}
+
+extension FigureValue {
+    /// The columns of the sum of several rows. Both sums have 64 bits: the number of rows is below 10^9.
+    fileprivate static let sums = """
+        CAST(SUM(high * 1000000000 + value / 1000000000) AS BIGINT) AS billions,
+        CAST(SUM(value % 1000000000) AS BIGINT) AS rest
+        """
+
+    fileprivate init(sumsIn row: SQLRow) throws { self.init(billions: try row["billions"], rest: try row["rest"]) }
 }

@@ -112,21 +112,19 @@ package enum LedgerExport {
             let position = try connection.first("SELECT position FROM figure_position WHERE id = 1", [])
             try connection.each(
                 """
-                SELECT app, environment, measure, day, age, product, country, source, offer, currency, value FROM figure
-                WHERE value <> 0
+                SELECT app, environment, measure, day, age, product, country, source, offer, currency, high, value
+                FROM figure WHERE value <> 0 OR high <> 0
                 ORDER BY app, environment, measure, day, age, product, country, source, offer, currency
                 """, []
             ) { row in
                 guard let key = try FigureKey(row) else { return }
-                let (app, environment, value): (String, String, Int64) = (
-                    try row["app"], try row["environment"], try row["value"]
-                )
+                let (app, environment): (String, String) = (try row["app"], try row["environment"])
                 let texts = [key.product, key.country, key.source, key.offer, key.currency]
                 try body(
                     [
                         .string(app), .string(environment), .string(key.measure.rawValue),
                         .string(FigureInterval.text(of: key.day)), .number(key.age),
-                    ] + texts.map { .string($0.rawValue) } + [key.measure.unit.json(of: value)])
+                    ] + texts.map { .string($0.rawValue) } + [key.measure.unit.json(of: try FigureValue(row))])
             }
             return try position.map { try $0["position"] } ?? 0
         }

@@ -8,7 +8,8 @@ enum Schema {
     /// baseline. Later migrations have SQL for both.
     static func migrations(for dialect: SQLDialect) -> [SQLMigration] {
         dialect == .postgreSQL
-            ? [baseline, programs, answerDigests, LedgerEvent.digests, figures, auditLog, operations] : history
+            ? [baseline, programs, answerDigests, LedgerEvent.digests, figures, auditLog, operations, figureSums]
+            : history
     }
 
     private static let history = [
@@ -137,6 +138,7 @@ enum Schema {
         figures,
         auditLog,
         operations,
+        figureSums,
     ]
 }
 

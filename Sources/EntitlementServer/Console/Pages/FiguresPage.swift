@@ -108,9 +108,9 @@ struct FiguresPage: Sendable {
     }
 
     /// Returns millionths as a percentage with up to two digits.
-    static func percent(_ millionths: Int64) -> String {
-        let hundredths = FigureQuery.rounded(millionths, dividedBy: 100)
-        let (whole, part) = hundredths.magnitude.quotientAndRemainder(dividingBy: 100)
+    static func percent(_ millionths: FigureValue) -> String {
+        let hundredths = millionths.rounded(dividedBy: 100)
+        let (whole, part) = hundredths.magnitude(dividedBy: 100)
         let digits = part == 0 ? "" : part % 10 == 0 ? ".\(part / 10)" : part < 10 ? ".0\(part)" : ".\(part)"
         return "\(hundredths < 0 ? "-" : "")\(whole)\(digits) %"
     }
