@@ -3,9 +3,10 @@ import Primitives
 import StoreModel
 
 extension FigureQuery.Answer {
-    /// The answer as JSON: `{"name","unit","position","rows":[{"at","group"?,"age"?,"value","currency"?}]}`.
+    /// The answer as JSON: `{"name","unit","position","rows":[{"at","group"?,"age"?,"value","currency"?}]}`, with
+    /// `currencyRates` for converted values and `commissions` for proceeds.
     package var json: JSONValue {
-        [
+        var json: JSONValue = [
             "name": .string(figure.name), "unit": .string(figure.unit.rawValue), "position": .number(position),
             "rows": .array(
                 rows.map { row in
@@ -17,6 +18,16 @@ extension FigureQuery.Answer {
                     return json
                 }),
         ]
+        json["currencyRates"] = rates.map { rates in
+            [
+                "name": .string(rates.name), "currency": .string(rates.currency),
+                "unconverted": .array(unconverted.map { .string($0) }),
+            ]
+        }
+        json["commissions"] = commissions.map { commissions in
+            .array(commissions.texts.map { ["source": .string($0.source), "share": .string($0.share)] })
+        }
+        return json
     }
 }
 

@@ -17,6 +17,8 @@ struct FigureChart: Sendable {
     let title: String
     let unit: Figure.Unit
     let currency: String?
+    /// The name of the table whose rates converted the values.
+    let rates: String?
     /// The first days of the periods.
     let days: [Int64]
     let lines: [Line]
@@ -50,7 +52,10 @@ struct FigureChart: Sendable {
             let largest = lines.sorted { size($0.values) > size($1.values) }
             let isFlow = if case .flow = answer.figure.formula { true } else { false }
             return FigureChart(
-                title: answer.figure.title, unit: answer.figure.unit, currency: currency, days: days,
+                title: answer.figure.title, unit: answer.figure.unit, currency: currency,
+                rates: answer.rates.flatMap { rates in
+                    currency.map { $0.utf8.elementsEqual(rates.currency.utf8) } ?? false ? rates.name : nil
+                }, days: days,
                 lines: largest.prefix(maximumLines).map { Line(label: $0.label, values: $0.values) }, isFlow: isFlow,
                 omitted: max(0, largest.count - maximumLines))
         }
@@ -108,7 +113,9 @@ struct FigureChart: Sendable {
     private var description: String {
         let latest = lines.prefix(1).compactMap { $0.values.last ?? nil }.first
         let end = latest.map { "; the last value is \(label($0.double))" } ?? ""
-        return "Chart of \(title) from \(day(0)) to \(day(days.count - 1))\(end). The values are in the table."
+        let conversion = rates.map { ", converted with the rates \($0)," } ?? ""
+        return
+            "Chart of \(title)\(conversion) from \(day(0)) to \(day(days.count - 1))\(end). The values are in the table."
     }
 
     private var grid: HTML {
