@@ -107,8 +107,18 @@ struct FigureJudgeTests {
         #expect(rest.output.split(separator: "\n").count == 2)
         #expect(rest.output.hasPrefix("sequence,app,environment,kind,source,originalTransactionId,"))
         #expect(try await export("--what", "facts", "--format", "csv", "--since", "3").errors.hasSuffix("3\n"))
+        let states = try await export("--what", "states", "--format", "csv")
+        #expect(states.output.hasPrefix("app,environment,customer,revision,asOf,validUntil,kind,feature,"))
+        #expect(states.output.split(separator: "\n").count > 3 && !states.output.contains("anna"))
+        let position = try #require(states.errors.split(separator: "\n").last)
+        let events = try await export("--what", "events", "--format", "jsonl")
+        #expect(events.errors.split(separator: "\n").last == position)
+        let event = try JSONValue(parsing: String(try #require(events.output.split(separator: "\n").last)))
+        #expect(event["sequence"]?.text() == String(position) && event["type"] == "customer.updated")
+        #expect(try await export("--what", "events", "--format", "csv", "--since", "\(position)").output.count < 200)
         for words in [
-            ["--what", "events", "--format", "csv"], ["--what", "facts"], ["--format", "csv"],
+            ["--what", "keys", "--format", "csv"], ["--what", "states", "--format", "csv", "--since", "2"],
+            ["--what", "facts"], ["--format", "csv"],
             ["--what", "figures", "--format", "csv", "--since", "2"],
             ["--what", "facts", "--format", "csv", "--since", "-1"],
         ] {
