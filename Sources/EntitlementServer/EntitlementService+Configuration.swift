@@ -106,6 +106,8 @@ extension EntitlementService {
         /// The connections over which browsers reach the console, the pages for operators at `/console`. `nil`, the
         /// default, turns the console off.
         public var console: ConsoleAccess?
+        /// The commissions and the exchange rates of the figures.
+        package var figures = FigureSettings.usual
         /// The webhooks that receive events.
         public var webhooks: [Webhook] = []
         /// The transport of webhooks. It is required if there are any.

@@ -335,7 +335,7 @@ public final class EntitlementService: HTTPHandler {
             signing.endpoints,
             events.endpoints,
             deliveries.endpoints,
-            FigureRoutes(ledger: ledger).endpoints,
+            FigureRoutes(ledger: ledger, settings: configuration.figures).endpoints,
             metricsEndpoints,
             open.endpoints,
             IndexRoute(version: configuration.version, hasConsole: configuration.console != nil).endpoints,

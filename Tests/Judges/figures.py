@@ -1,10 +1,14 @@
 """Recomputes the daily sums of the figures from an export of the facts, with DuckDB.
 
 Reads {"facts": "<CSV file>", "figures": "<CSV file>"} on standard input; prints {"sums": number, "differences": […]}
-and exits 0 if every sum is equal, else 1. It follows the definitions of Documentation/Figures.md and shares no code
+and exits 0 if every sum is equal, else 1. With "answers" (the JSON of `souk figures NAME --by day --json`), "tables"
+(of rates) and "commissions" it also computes the proceeds and the converted amounts of these answers. It follows the definitions of Documentation/Figures.md and shares no code
 with the server.
 """
 
+import collections
+import datetime
+import fractions
 import json
 import sys
 
@@ -202,5 +206,78 @@ rows = db.execute(f"""
 """).fetchall()
 sums = db.execute("SELECT count(*) FROM found").fetchone()[0]
 measures = db.execute("SELECT count(DISTINCT measure) FROM found").fetchone()[0]
-print(json.dumps({"sums": sums, "measures": measures, "differences": [[str(value) for value in row] for row in rows]}))
+
+
+# Answers about single days, from the sums above: the figure's measures, and how they make up a value.
+FLOWS = {"revenue": "revenue", "proceeds": "revenue", "refunds": "refunds", "mrr-churn": "mrrChurn"}
+LEVELS = {"mrr": "mrr"}
+
+
+def rounded(number):
+    """The nearest integer; a half is rounded away from zero."""
+    size = abs(number)
+    whole = (size.numerator * 2 + size.denominator) // (size.denominator * 2)
+    return whole if number >= 0 else -whole
+
+
+def amounts(measure):
+    """Returns the exact sums of a measure by day, currency and source."""
+    return [(day, currency, source, fractions.Fraction(value)) for day, currency, source, value in db.execute(
+        "SELECT day, currency, source, sum(value) FROM expected WHERE measure = ? GROUP BY ALL", [measure]).fetchall()]
+
+
+def judge(answer):
+    """Returns the number of values of an answer, and those that differ."""
+    name, rates = answer["name"], answer.get("currencyRates")
+    table = next((t for t in request["tables"] if rates and t["currency"] == rates["currency"]), None)
+    known = {currency: fractions.Fraction(rate) for currency, rate in table["rates"].items()} if table else {}
+    if table:
+        known[table["currency"]] = fractions.Fraction(1)
+    shares = {"appStore": "0.3", **request.get("commissions", {})} if name == "proceeds" else {}
+
+    def factor(currency, source):
+        return known.get(currency, 1) * (1 - fractions.Fraction(shares.get(source, "0")))
+
+    def line(currency):
+        return table["currency"] if currency in known else currency
+
+    values = collections.defaultdict(fractions.Fraction)
+    measure = FLOWS.get(name) or LEVELS.get(name) or "cohortRevenue"
+    for on, currency, source, value in amounts(measure):
+        values[on, line(currency)] += value * factor(currency, source)
+    counts = collections.Counter()
+    if measure == "cohortRevenue":
+        for on, currency, _, value in amounts("new"):
+            counts[on, line(currency)] += int(value)
+    shown = {(datetime.date.fromisoformat(row["at"][:10]), row["currency"]): row["value"] for row in answer["rows"]}
+    days = sorted({on for on, _ in shown}) or [datetime.date.max]
+    differences = []
+    for (on, currency), value in shown.items():
+        if name in LEVELS:
+            exact = sum((v for (d, c), v in values.items() if c == currency and d <= on), fractions.Fraction())
+        elif counts:
+            exact = values[on, currency] / counts[on, currency]
+        else:
+            exact = values.get((on, currency), fractions.Fraction())
+        if fractions.Fraction(value) * 1_000_000 != rounded(exact):
+            differences.append([name, str(on), currency, value, str(rounded(exact))])
+    # No value is missing.
+    expected = counts if counts else values
+    for (on, currency), value in expected.items():
+        if value != 0 and days[0] <= on <= days[-1] and (on, currency) not in shown:
+            differences.append([name, str(on), currency, "missing", str(value)])
+    unconverted = sorted({c for _, c in shown if c not in (table["currency"], "")}) if table else []
+    if rates and rates["unconverted"] != unconverted:
+        differences.append([name, "unconverted", str(rates["unconverted"]), str(unconverted)])
+    return len(shown), differences
+
+
+values = 0
+for answer in request.get("answers", []):
+    count, differing = judge(answer)
+    values += count
+    rows += differing[:20]
+print(json.dumps({
+    "sums": sums, "measures": measures, "values": values,
+    "differences": [[str(value) for value in row] for row in rows]}))
 sys.exit(1 if rows else 0)

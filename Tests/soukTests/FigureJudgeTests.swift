@@ -13,6 +13,14 @@ struct FigureJudgeTests {
     private static let app = "com.example.darkroom"
     private static let subscriptions = ["pro.monthly", "pro.yearly", "plus.monthly", "plus.yearly"]
 
+    /// One table has a rate for each currency of the lives, and the other one does not.
+    private static let rates: JSONValue = [
+        "name": "ECB of a test", "currency": "JPY", "rates": ["USD": "158.123456789012", "EUR": "184.000000000001"],
+    ]
+    private static let otherRates: JSONValue = [
+        "name": "ECB of a test, other", "currency": "USD", "rates": ["GBP": "1.3201"],
+    ]
+
     @Test(arguments: [1, 2] as [UInt64])
     func `DuckDB computes the same sums from the exported facts`(seed: UInt64) async throws {
         let folder = try TemporaryFolder()
@@ -25,6 +33,7 @@ struct FigureJudgeTests {
             "serve", "--database", database, "--bundle-id", Self.app, "--root",
             store.greeting["rootCertificate"]?.stringValue ?? "", "--environment", "sandbox", "--clock", store.url,
         ])
+        _ = try folder.write("other.json", Array(Self.otherRates.encoded()))
         try await live(seed, at: store, notifying: server)
         try await until("all facts are in the figures") {
             let checked = try await SoukExecutable.run(["figures", "verify", "--database", database, "--json"])
@@ -37,11 +46,37 @@ struct FigureJudgeTests {
             #expect(exported.status == 0, "\(exported.errors)")
             _ = try folder.write("\(what).csv", Array(exported.output.utf8))
         }
-        let judged = try await OutsideJudge.judge(
-            "figures.py", ["facts": .string(folder.file("facts.csv")), "figures": .string(folder.file("figures.csv"))])
+        let rates = try folder.write("rates.json", Array(Self.rates.encoded()))
+        var answers: [JSONValue] = []
+        for (name, currency) in [
+            ("revenue", "JPY"), ("proceeds", nil), ("proceeds", "JPY"), ("mrr", "JPY"), ("mrr-churn", "JPY"),
+            ("lifetime-value", "JPY"), ("refunds", nil), ("lifetime-value", nil), ("revenue", "USD"),
+        ] as [(String, String?)] {
+            let shown = try await SoukExecutable.run(
+                [
+                    "figures", name, "--json", "--database", database, "--from", "2020-01-01", "--clock", store.url,
+                    "--commission", "appStore=0.1533", "--currency-rates", rates, "--currency-rates",
+                    folder.file("other.json"),
+                ] + (currency.map { ["--currency", $0] } ?? []))
+            #expect(shown.status == 0, "\(shown.errors)")
+            #expect(currency == nil || shown.errors.contains("ECB of a test"))
+            answers.append(try #require(shown.json))
+        }
+        #expect(answers.last?["currencyRates"]?["unconverted"] != nil)
+        let request: JSONValue = [
+            "facts": .string(folder.file("facts.csv")), "figures": .string(folder.file("figures.csv")),
+            "answers": .array(answers), "tables": [Self.rates, Self.otherRates], "commissions": ["appStore": "0.1533"],
+        ]
+        let judged = try await OutsideJudge.judge("figures.py", request)
         #expect(judged.status == 0, "\(judged.output)\(judged.errors)")
         #expect(judged.json?["sums"]?.intValue ?? 0 > 300)
         #expect(judged.json?["measures"]?.intValue ?? 0 >= 18)
+        #expect(judged.json?["values"]?.intValue ?? 0 > 1000)
+
+        // The judge finds an answer whose commission differs by a millionth.
+        var other = request
+        other["commissions"] = ["appStore": "0.153301"]
+        #expect(try await OutsideJudge.judge("figures.py", other).status == 1)
 
         // The judge finds a value that differs by the last unit.
         let figures = try folder.text("figures.csv").replacing("revenue,", with: "refunds,", maxReplacements: 1)
@@ -72,8 +107,18 @@ struct FigureJudgeTests {
         #expect(rest.output.split(separator: "\n").count == 2)
         #expect(rest.output.hasPrefix("sequence,app,environment,kind,source,originalTransactionId,"))
         #expect(try await export("--what", "facts", "--format", "csv", "--since", "3").errors.hasSuffix("3\n"))
+        let states = try await export("--what", "states", "--format", "csv")
+        #expect(states.output.hasPrefix("app,environment,customer,revision,asOf,validUntil,kind,feature,"))
+        #expect(states.output.split(separator: "\n").count > 3 && !states.output.contains("anna"))
+        let position = try #require(states.errors.split(separator: "\n").last)
+        let events = try await export("--what", "events", "--format", "jsonl")
+        #expect(events.errors.split(separator: "\n").last == position)
+        let event = try JSONValue(parsing: String(try #require(events.output.split(separator: "\n").last)))
+        #expect(event["sequence"]?.text() == String(position) && event["type"] == "customer.updated")
+        #expect(try await export("--what", "events", "--format", "csv", "--since", "\(position)").output.count < 200)
         for words in [
-            ["--what", "events", "--format", "csv"], ["--what", "facts"], ["--format", "csv"],
+            ["--what", "keys", "--format", "csv"], ["--what", "states", "--format", "csv", "--since", "2"],
+            ["--what", "facts"], ["--format", "csv"],
             ["--what", "figures", "--format", "csv", "--since", "2"],
             ["--what", "facts", "--format", "csv", "--since", "-1"],
         ] {

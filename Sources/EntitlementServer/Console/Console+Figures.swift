@@ -25,6 +25,7 @@ extension Console {
         guard let query = queries.first else { throw ConsoleRefusal.invalid("figure", "should be one of the list") }
         let page = FiguresPage(
             frame: request.frame, chosen: chosen, query: query, fields: request.figureFields,
+            tables: figureSettings.rates,
             answers: answers.compactMap(\.self), hasTooManyRows: answers.contains { $0 == nil })
         return Self.response(page.page)
     }
@@ -46,8 +47,8 @@ extension Console {
     }
 
     private func query(_ figure: Figure, _ fields: HTTPQuery, today: Int64) throws -> FigureQuery {
-        do { return try FigureQuery(figure, fields, today: today) } catch {
-            throw ConsoleRefusal(400, "Invalid value", error.problem.detail)
+        do { return try FigureQuery(figure, fields, figureSettings, today: today) } catch {
+            throw ConsoleRefusal(error.problem.status, "Invalid value", error.problem.detail)
         }
     }
 
@@ -64,7 +65,7 @@ extension ConsoleRequest {
     /// filled.
     fileprivate var figureFields: HTTPQuery {
         HTTPQuery(
-            ["from", "to", "by", "group"].compactMap { name in
+            ["from", "to", "by", "group", "currency"].compactMap { name in
                 fields[name].flatMap { $0.isEmpty ? nil : (name, $0) }
             })
     }

@@ -19,6 +19,7 @@ struct Console: Sendable {
     /// `nil` if no app has a client of the App Store Server API.
     let statusPoller: StatusPoller?
     let webhooks: [WebhookName]
+    let figureSettings: FigureSettings
     let slowRequests: SlowRequests
     let environments: [StoreEnvironment]
     let limiter: RateLimiter
@@ -40,6 +41,7 @@ struct Console: Sendable {
         ledger = parts.ledger
         statusPoller = parts.statusPoller
         webhooks = configuration.webhooks.map(\.id)
+        figureSettings = configuration.figures
         slowRequests = parts.metrics.slowRequests
         environments = configuration.environments
         self.limiter = limiter

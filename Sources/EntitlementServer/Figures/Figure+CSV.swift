@@ -1,16 +1,20 @@
 import Foundation
+import Primitives
 import StoreModel
 
 extension FigureQuery.Answer {
-    /// The rows as CSV (RFC 4180). A text that a spreadsheet would compute as a formula begins with an apostrophe.
+    /// The rows as CSV (RFC 4180), with the name of the rates for converted values. A text that a spreadsheet would compute as a formula begins with an apostrophe.
     var csv: String {
-        var lines = ["figure,at,group,age,value,currency"]
+        var lines = ["figure,at,group,age,value,currency" + (rates == nil ? "" : ",rates")]
         for row in rows {
             let fields = [
                 figure.name, FigureInterval.text(of: row.day), Self.field(row.group ?? ""),
                 row.age.map { String($0) } ?? "", figure.unit.text(of: row.value), Self.field(row.currency ?? ""),
             ]
-            lines.append(fields.joined(separator: ","))
+            let table = rates.map { rates in
+                [row.currency.map { $0.hasSameBytes(as: rates.currency) } ?? false ? Self.field(rates.name) : ""]
+            }
+            lines.append((fields + (table ?? [])).joined(separator: ","))
         }
         return lines.joined(separator: "\r\n") + "\r\n"
     }

@@ -3,9 +3,10 @@ import Primitives
 import StoreModel
 
 extension FigureQuery.Answer {
-    /// The answer as JSON: `{"name","unit","position","rows":[{"at","group"?,"age"?,"value","currency"?}]}`.
+    /// The answer as JSON: `{"name","unit","position","rows":[{"at","group"?,"age"?,"value","currency"?}]}`, with
+    /// `currencyRates` for converted values and `commissions` for proceeds.
     package var json: JSONValue {
-        [
+        var json: JSONValue = [
             "name": .string(figure.name), "unit": .string(figure.unit.rawValue), "position": .number(position),
             "rows": .array(
                 rows.map { row in
@@ -17,6 +18,16 @@ extension FigureQuery.Answer {
                     return json
                 }),
         ]
+        json["currencyRates"] = rates.map { rates in
+            [
+                "name": .string(rates.name), "currency": .string(rates.currency),
+                "unconverted": .array(unconverted.map { .string($0) }),
+            ]
+        }
+        json["commissions"] = commissions.map { commissions in
+            .array(commissions.texts.map { ["source": .string($0.source), "share": .string($0.share)] })
+        }
+        return json
     }
 }
 
@@ -29,18 +40,18 @@ extension Figure {
 
 extension Figure.Unit {
     /// Returns a count or a ratio as a number, and money as a decimal string.
-    package func json(of value: Int64) -> JSONValue {
+    package func json(of value: FigureValue) -> JSONValue {
         switch self {
-        case .count: .number(value)
+        case .count: .number(value.clamped)
         case .money: .string(text(of: value))
-        case .ratio: .number(Double(value) / 1_000_000)
+        case .ratio: .number(value.double / 1_000_000)
         }
     }
 
     /// Returns a value as a decimal number.
-    package func text(of value: Int64) -> String {
-        guard self != .count else { return "\(value)" }
-        let (units, millionths) = value.magnitude.quotientAndRemainder(dividingBy: 1_000_000)
+    package func text(of value: FigureValue) -> String {
+        guard self != .count else { return value.text }
+        let (units, millionths) = value.magnitude(dividedBy: 1_000_000)
         let sign = value < 0 ? "-" : ""
         guard millionths != 0 else { return "\(sign)\(units)" }
         var digits = String(millionths + 1_000_000).dropFirst()

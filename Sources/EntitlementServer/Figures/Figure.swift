@@ -22,6 +22,8 @@ package struct Figure: Sendable {
         case ratioToLevel(FigureMeasure, to: FigureMeasure)
         /// The sum of a period, divided by a number of the same period.
         case mean(FigureMeasure, of: FigureMeasure)
+        /// The sum of a period without the commissions of the sources.
+        case withoutCommission(FigureMeasure)
         /// For each age, the part of the subscriptions of a period that are active.
         case retention
     }
@@ -31,6 +33,8 @@ package struct Figure: Sendable {
     /// A phrase that says what it is.
     package let summary: String
     let formula: Formula
+
+    var isWithoutCommission: Bool { if case .withoutCommission = formula { true } else { false } }
 
     private init(_ name: String, _ unit: Unit, _ summary: String, _ formula: Formula) {
         self.name = name
@@ -62,6 +66,7 @@ package struct Figure: Sendable {
         Figure("mrr-churn", .money, "monthly revenue of lost subscriptions", .flow(.mrrChurn)),
         Figure("payments", .count, "transactions with a price above zero", .flow(.payments)),
         Figure("revenue", .money, "payments, less refunds on the day of the refund", .flow(.revenue)),
+        Figure("proceeds", .money, "revenue, less the commissions of the stores", .withoutCommission(.revenue)),
         Figure("refunded-payments", .count, "payments that were refunded", .flow(.refunded)),
         Figure("refunds", .money, "the refunded amounts", .flow(.refunds)),
         Figure(

@@ -15,7 +15,7 @@ import StoreModel
 final class FigureAggregator: Sendable {
     /// The version of the definitions. Increase it when changed code computes other contributions from the same facts:
     /// then all sums are computed again. A server with an earlier version does not change the sums.
-    static let version: Int64 = 1
+    static let version: Int64 = 2
     /// The largest number of facts in one step. It is limited because writes on SQLite wait for the step's transaction.
     private let batchSize: Int64
 
@@ -163,11 +163,13 @@ struct FigureBatch: Sendable {
                 try connection.perform(
                     """
                     INSERT INTO figure (app, environment, measure, day, age, product, country, source, offer,
-                        currency, value)
-                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)
+                        currency, high, value)
+                    VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
                     ON CONFLICT (app, environment, measure, day, age, product, country, source, offer, currency)
-                    DO UPDATE SET value = figure.value + excluded.value
-                    """, ledgerID.values + key.values + [.integer(value)])
+                    DO UPDATE SET
+                        high = figure.high + excluded.high + (figure.value + excluded.value) / \(FigureValue.base),
+                        value = (figure.value + excluded.value) % \(FigureValue.base)
+                    """, ledgerID.values + key.values + [.integer(value.high), .integer(value.low)])
             }
         }
         try connection.perform("UPDATE figure_position SET position = ?1 WHERE id = 1", [.integer(position)])
@@ -204,4 +206,9 @@ extension FigureKey {
             country: ExactString(try row["country"] as String), source: ExactString(try row["source"] as String),
             offer: ExactString(try row["offer"] as String), currency: ExactString(try row["currency"] as String))
     }
+}
+
+extension FigureValue {
+    /// Reads a sum from the columns `high` and `value`.
+    init(_ row: SQLRow) throws { self.init(high: try row["high"], low: try row["value"]) }
 }

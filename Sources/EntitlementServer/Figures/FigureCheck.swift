@@ -80,10 +80,11 @@ package enum FigureCheck {
         var (found, remaining) = (report, expected)
         try connection.each(
             """
-            SELECT app, environment, measure, day, age, product, country, source, offer, currency, value FROM figure
+            SELECT app, environment, measure, day, age, product, country, source, offer, currency, high, value
+            FROM figure
             """, []
         ) { row in
-            let (ledgerID, value): (LedgerID, Int64) = (try LedgerID(row), try row["value"])
+            let (ledgerID, value) = (try LedgerID(row), try FigureValue(row))
             found.sums += 1
             guard let key = try FigureKey(row) else {
                 let measure: String = try row["measure"]
@@ -100,7 +101,9 @@ package enum FigureCheck {
         report = found
     }
 
-    private static func sentence(_ ledgerID: LedgerID, _ key: FigureKey, _ value: Int64, _ sum: Int64) -> String {
+    private static func sentence(
+        _ ledgerID: LedgerID, _ key: FigureKey, _ value: FigureValue, _ sum: FigureValue
+    ) -> String {
         let dimensions = [key.product, key.country, key.source, key.offer, key.currency].map(\.rawValue)
             .filter { !$0.isEmpty }.joined(separator: ", ")
         return """
@@ -111,8 +114,8 @@ package enum FigureCheck {
 }
 
 extension FigureSums {
-    fileprivate init(_ value: Int64, of key: FigureKey) {
+    fileprivate init(_ value: FigureValue, of key: FigureKey) {
         self.init()
-        add(value, to: key)
+        add(sum: value, to: key)
     }
 }

@@ -13,12 +13,19 @@ package struct FigureQuery: Sendable {
     package let days: ClosedRange<Int64>
     package let interval: FigureInterval
     package let group: FigureGroup?
+    let commissions: Commissions
+    /// The rates that convert amounts; `nil` for amounts as they were paid.
+    package let rates: CurrencyRates?
 
     /// - Parameters:
     ///   - from: The first day; its whole period counts.
     ///   - to: The last day.
+    ///   - rates: The rates that convert amounts of money.
     /// - Returns: `nil` if `to` is before `from`, or if there are more than `maximumRows` periods.
-    package init?(_ figure: Figure, from: Int64, to: Int64, by interval: FigureInterval, group: FigureGroup?) {
+    package init?(
+        _ figure: Figure, from: Int64, to: Int64, by interval: FigureInterval, group: FigureGroup?,
+        commissions: Commissions = .usual, rates: CurrencyRates? = nil
+    ) {
         let start = interval.start(of: from)
         guard from <= to, to - start < 366 * 200, interval != .day || to - start < Int64(Self.maximumRows) else {
             return nil
@@ -27,6 +34,8 @@ package struct FigureQuery: Sendable {
         days = start...to
         self.interval = interval
         self.group = group
+        self.commissions = commissions
+        self.rates = figure.unit == .money ? rates : nil
     }
 
     /// One value of a series.
@@ -37,7 +46,7 @@ package struct FigureQuery: Sendable {
         /// The age of a cohort in months.
         package let age: Int64?
         /// A number, or millionths of a currency, or millionths.
-        package let value: Int64
+        package let value: FigureValue
         package let currency: String?
     }
 
@@ -46,6 +55,17 @@ package struct FigureQuery: Sendable {
         /// The number of the last fact in the figures.
         package let position: Int64
         package let rows: [Row]
+        /// The commissions that the values do not contain; `nil` for other figures than proceeds.
+        package let commissions: Commissions?
+        /// The rates that converted the values.
+        package let rates: CurrencyRates?
+
+        /// The currencies of rows for which the table has no rate, in their order.
+        package var unconverted: [String] {
+            guard let rates else { return [] }
+            let currencies = Set(rows.compactMap { $0.currency.map { ExactString($0) } })
+            return currencies.filter { $0 != ExactString(rates.currency) && $0 != "" }.sorted().map(\.rawValue)
+        }
     }
 
     /// Returns the series of some ledgers of one environment.
@@ -58,7 +78,9 @@ package struct FigureQuery: Sendable {
         let ledgers = apps.map { LedgerID(app: $0, environment: environment) }
         let reader = FigureSeries.Reader(ledgers: ledgers, query: self, connection: connection)
         guard let rows = try rows(reader) else { return nil }
-        return Answer(figure: figure, position: try position.map { try $0["position"] } ?? 0, rows: rows)
+        return Answer(
+            figure: figure, position: try position.map { try $0["position"] } ?? 0, rows: rows,
+            commissions: figure.isWithoutCommission ? commissions : nil, rates: rates)
     }
 
     // MARK: - Formulas
@@ -66,7 +88,7 @@ package struct FigureQuery: Sendable {
     private func rows(_ reader: FigureSeries.Reader) throws -> [Row]? {
         let isMoney = figure.unit == .money
         switch figure.formula {
-        case .flow(let measure):
+        case .flow(let measure), .withoutCommission(let measure):
             return try values(of: reader.flow(measure, byCurrency: isMoney))
         case .level(let measure):
             return try values(of: reader.level(measure, byCurrency: isMoney))
@@ -77,11 +99,11 @@ package struct FigureQuery: Sendable {
             let wholes = try reader.level(whole, byCurrency: false, isBefore: true)
             return try ratios(reader.flow(part, byCurrency: false), to: wholes)
         case .mean(let part, let number):
-            let numbers = try reader.flow(number, byCurrency: true)
+            let numbers = try reader.flow(number, byCurrency: true, isMoney: false)
             let parts = try reader.flow(part, byCurrency: true)
             return rows(numbers) { place, count in
                 guard count > 0 else { return nil }
-                return Self.rounded(parts.values[place] ?? 0, dividedBy: count)
+                return (parts.values[place] ?? FigureSum()).rounded(dividedBy: count.clamped)
             }
         case .retention: return try retention(reader)
         }
@@ -96,14 +118,13 @@ package struct FigureQuery: Sendable {
     private func ratios(_ parts: FigureSeries, to wholes: FigureSeries) throws -> [Row]? {
         rows(wholes) { place, whole in
             guard whole > 0 else { return nil }
-            let (scaled, overflows) = (parts.values[place] ?? 0).multipliedReportingOverflow(by: 1_000_000)
-            return overflows ? nil : Self.rounded(scaled, dividedBy: whole)
+            return Self.ratio(parts.values[place]?.rounded ?? 0, to: whole)
         }
     }
 
     /// Returns a row for each place whose `value` is not `nil`, by day, group and currency.
     private func rows(
-        _ series: FigureSeries, _ value: (FigureSeries.Place, Int64) -> Int64?
+        _ series: FigureSeries, _ value: (FigureSeries.Place, FigureValue) -> FigureValue?
     ) -> [Row]? {
         let periods = periods
         guard periods.count * series.lines.count <= Self.maximumRows else { return nil }
@@ -111,12 +132,12 @@ package struct FigureQuery: Sendable {
         return periods.flatMap { start in
             lines.compactMap { line in
                 let place = FigureSeries.Place(start: start, line: line)
-                return value(place, series.values[place] ?? 0).map { row(line, start, $0) }
+                return value(place, series.values[place]?.rounded ?? 0).map { row(line, start, $0) }
             }
         }
     }
 
-    private func row(_ line: FigureSeries.Line, _ start: Int64, age: Int64? = nil, _ value: Int64) -> Row {
+    private func row(_ line: FigureSeries.Line, _ start: Int64, age: Int64? = nil, _ value: FigureValue) -> Row {
         Row(
             day: start, group: group == nil ? nil : line.label.rawValue, age: age, value: value,
             currency: figure.unit == .money ? line.currency.rawValue : nil)
@@ -130,11 +151,11 @@ package struct FigureQuery: Sendable {
             let lastDay = min(interval.next(after: start) - 1, days.upperBound)
             for line in started.lines.sorted(by: { $0.label < $1.label }) {
                 let place = FigureSeries.Place(start: start, line: line)
-                guard let count = started.values[place], count > 0 else { continue }
+                guard let count = started.values[place]?.rounded, count > 0 else { continue }
                 for age in 1...PurchaseFigures.maximumAge {
                     guard FigureDay.adding(months: age, to: lastDay) <= days.upperBound else { break }
-                    let active = retained[age]?.values[place] ?? 0
-                    rows.append(row(line, start, age: age, Self.rounded(active * 1_000_000, dividedBy: count)))
+                    let active = retained[age]?.values[place]?.rounded ?? 0
+                    rows.append(row(line, start, age: age, Self.ratio(active, to: count)))
                     guard rows.count <= Self.maximumRows else { return nil }
                 }
             }
@@ -152,124 +173,10 @@ package struct FigureQuery: Sendable {
         return starts
     }
 
-    /// Divides, and rounds a half away from zero.
-    static func rounded(_ value: Int64, dividedBy count: Int64) -> Int64 {
-        let (quotient, remainder) = value.quotientAndRemainder(dividingBy: count)
-        guard remainder.magnitude >= count.magnitude - remainder.magnitude else { return quotient }
-        return (value < 0) == (count < 0) ? quotient + 1 : quotient - 1
+    /// Returns the ratio of two numbers in millionths, rounded to the nearest one.
+    private static func ratio(_ part: FigureValue, to whole: FigureValue) -> FigureValue {
+        FigureValue.product(part.clamped, 1_000_000).rounded(dividedBy: whole.clamped)
     }
 
     package static let tooManyRows = "the answer would have over \(maximumRows) rows"
-}
-
-/// The values of a figure by period, label and currency.
-struct FigureSeries: Sendable {
-    /// A series of its own: a value of the dimension, and a currency.
-    struct Line: Hashable, Sendable {
-        let label: ExactString
-        let currency: ExactString
-    }
-
-    struct Place: Hashable, Sendable {
-        let start: Int64
-        let line: Line
-    }
-
-    var values: [Place: Int64] = [:]
-    var lines: Set<Line> = []
-
-    mutating func add(_ value: Int64, _ start: Int64, _ line: Line) {
-        lines.insert(line)
-        let place = Place(start: start, line: line)
-        let (sum, overflows) = values[place, default: 0].addingReportingOverflow(value)
-        values[place] = overflows ? (value > 0 ? .max : .min) : sum
-    }
-
-    /// Reads the sums of some ledgers.
-    struct Reader {
-        let ledgers: [LedgerID]
-        let query: FigureQuery
-        let connection: any SQLConnection
-
-        private func line(_ row: SQLRow, of ledgerID: LedgerID, byCurrency: Bool) throws -> Line {
-            let label: String =
-                switch query.group {
-                case nil: ""
-                case .app: ledgerID.app.rawValue
-                default: try row["label"]
-                }
-            return Line(
-                label: ExactString(label), currency: byCurrency ? ExactString(try row["currency"] as String) : "")
-        }
-
-        private var label: String {
-            guard let group = query.group, group != .app else { return "''" }
-            return group.column
-        }
-
-        /// Returns the sum of each period.
-        func flow(_ measure: FigureMeasure, byCurrency: Bool) throws -> FigureSeries {
-            var series = FigureSeries()
-            try each(measure) { ledgerID, row in
-                series.add(
-                    try row["value"], query.interval.start(of: try row["day"]),
-                    try line(row, of: ledgerID, byCurrency: byCurrency))
-            }
-            return series
-        }
-
-        /// Returns the sum of each period by age.
-        func ages(of measure: FigureMeasure) throws -> [Int64: FigureSeries] {
-            var series: [Int64: FigureSeries] = [:]
-            try each(measure) { ledgerID, row in
-                series[try row["age"], default: FigureSeries()].add(
-                    try row["value"], query.interval.start(of: try row["day"]),
-                    try line(row, of: ledgerID, byCurrency: false))
-            }
-            return series
-        }
-
-        private func each(_ measure: FigureMeasure, _ body: (LedgerID, SQLRow) throws -> Void) throws {
-            for ledgerID in ledgers {
-                try connection.each(
-                    """
-                    SELECT day, age, \(label) AS label, currency, CAST(SUM(value) AS BIGINT) AS value FROM figure
-                    WHERE app = ?1 AND environment = ?2 AND measure = ?3 AND day >= ?4 AND day <= ?5
-                    GROUP BY day, age, 3, currency
-                    """,
-                    ledgerID.values + [
-                        .text(measure.rawValue), .integer(query.days.lowerBound), .integer(query.days.upperBound),
-                    ]
-                ) { try body(ledgerID, $0) }
-            }
-        }
-
-        /// Returns the sum of all changes up to the end of each period, or before it.
-        func level(_ measure: FigureMeasure, byCurrency: Bool, isBefore: Bool = false) throws -> FigureSeries {
-            var changes = try flow(measure, byCurrency: byCurrency)
-            var sums: [Line: Int64] = [:]
-            for ledgerID in ledgers {
-                try connection.each(
-                    """
-                    SELECT \(label) AS label, currency, CAST(SUM(value) AS BIGINT) AS value FROM figure
-                    WHERE app = ?1 AND environment = ?2 AND measure = ?3 AND day < ?4 GROUP BY 1, currency
-                    """, ledgerID.values + [.text(measure.rawValue), .integer(query.days.lowerBound)]
-                ) { row in
-                    let value: Int64 = try row["value"]
-                    if value != 0 { sums[try line(row, of: ledgerID, byCurrency: byCurrency), default: 0] += value }
-                }
-            }
-            changes.lines.formUnion(sums.keys)
-            var levels = FigureSeries()
-            for line in changes.lines {
-                var sum = sums[line] ?? 0
-                for start in query.periods {
-                    if isBefore { levels.add(sum, start, line) }
-                    sum += changes.values[Place(start: start, line: line)] ?? 0
-                    if !isBefore { levels.add(sum, start, line) }
-                }
-            }
-            return levels
-        }
-    }
 }

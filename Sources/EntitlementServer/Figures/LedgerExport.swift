@@ -2,13 +2,18 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// Exports the facts of a database, or the daily sums of its figures, as rows for other tools.
+/// Exports the facts, the answers and the events of a database, or the daily sums of its figures, as rows for other
+/// tools.
 ///
 /// A fact has what the ledger keeps unencrypted: products, amounts and dates, and nothing that identifies a person.
+/// Answers and events name customers by pseudonyms.
 package enum LedgerExport {
     /// The rows of an export.
     package enum Content: String, CaseIterable, Sendable {
-        case facts, figures
+        case facts, states, events, figures
+
+        /// Whether an export can continue after the cursor of an earlier one.
+        package var hasCursor: Bool { self == .facts || self == .events }
 
         /// The names of the columns, in their order.
         package var columns: [String] {
@@ -18,6 +23,8 @@ package enum LedgerExport {
                     "sequence", "app", "environment", "kind", "source", "originalTransactionId", "signedDate",
                     "receivedDate", "digest",
                 ] + LedgerExport.summaryColumns.map(\.name)
+            case .states: LedgerExport.stateColumns
+            case .events: LedgerExport.eventColumns
             case .figures:
                 [
                     "app", "environment", "measure", "day", "age", "product", "country", "source", "offer", "currency",
@@ -38,19 +45,21 @@ package enum LedgerExport {
         ("gracePeriodExpiresDate", true), ("isInBillingRetryPeriod", false),
     ]
 
-    private static let pageSize: Int64 = 1000
+    static let pageSize: Int64 = 1000
 
     /// Calls `body` with each row, whose values have the order of `columns`; an absent value is `null`.
     ///
     /// - Parameters:
-    ///   - cursor: The cursor of the last export; facts after it are exported.
-    /// - Returns: The cursor of the next export: the number of the last fact that was exported, or that the figures
-    ///   contain.
+    ///   - cursor: The cursor of the last export; facts or events after it are exported.
+    /// - Returns: The cursor of the next export: the number of the last fact or event that was exported, or of the last
+    ///   fact that the figures contain, or of the last event before the answers.
     package static func run(
         _ content: Content, of database: any SQLDatabase, since cursor: Int64 = 0, _ body: ([JSONValue]) throws -> Void
     ) throws -> Int64 {
         switch content {
         case .facts: try exportFacts(of: database, since: cursor, body)
+        case .states: try exportStates(of: database, body)
+        case .events: try exportEvents(of: database, since: cursor, body)
         case .figures: try exportFigures(of: database, body)
         }
     }
@@ -101,7 +110,7 @@ package enum LedgerExport {
             }
     }
 
-    private static func date(_ milliseconds: Int64) -> JSONValue {
+    static func date(_ milliseconds: Int64) -> JSONValue {
         .string(RFC3339.string(from: .init(milliseconds: milliseconds)))
     }
 
@@ -112,21 +121,19 @@ package enum LedgerExport {
             let position = try connection.first("SELECT position FROM figure_position WHERE id = 1", [])
             try connection.each(
                 """
-                SELECT app, environment, measure, day, age, product, country, source, offer, currency, value FROM figure
-                WHERE value <> 0
+                SELECT app, environment, measure, day, age, product, country, source, offer, currency, high, value
+                FROM figure WHERE value <> 0 OR high <> 0
                 ORDER BY app, environment, measure, day, age, product, country, source, offer, currency
                 """, []
             ) { row in
                 guard let key = try FigureKey(row) else { return }
-                let (app, environment, value): (String, String, Int64) = (
-                    try row["app"], try row["environment"], try row["value"]
-                )
+                let (app, environment): (String, String) = (try row["app"], try row["environment"])
                 let texts = [key.product, key.country, key.source, key.offer, key.currency]
                 try body(
                     [
                         .string(app), .string(environment), .string(key.measure.rawValue),
                         .string(FigureInterval.text(of: key.day)), .number(key.age),
-                    ] + texts.map { .string($0.rawValue) } + [key.measure.unit.json(of: value)])
+                    ] + texts.map { .string($0.rawValue) } + [key.measure.unit.json(of: try FigureValue(row))])
             }
             return try position.map { try $0["position"] } ?? 0
         }

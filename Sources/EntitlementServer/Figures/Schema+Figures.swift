@@ -53,4 +53,21 @@ extension Schema {
             """,
         ],
         minimumProgram: Schema.programs.name)
+
+    /// The part of a sum above 10^18, so that no sum exceeds 64 bits. The new version of the sums keeps servers without
+    /// this column from changing them.
+    static let figureSums = SQLMigration(
+        "0022 figure sums",
+        [
+            .sqlite: "ALTER TABLE figure ADD COLUMN high INTEGER NOT NULL DEFAULT 0;" + splitSums,
+            .postgreSQL: "ALTER TABLE figure ADD COLUMN high BIGINT NOT NULL DEFAULT 0;" + splitSums,
+        ],
+        minimumProgram: Schema.programs.name)
+
+    private static let splitSums = """
+
+        UPDATE figure SET high = value / 1000000000000000000, value = value % 1000000000000000000
+            WHERE value >= 1000000000000000000 OR value <= -1000000000000000000;
+        UPDATE figure_position SET version = 2 WHERE version = 1;
+        """
 }

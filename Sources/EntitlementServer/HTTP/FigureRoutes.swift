@@ -6,6 +6,7 @@ import StoreModel
 /// The endpoints of `/v1/figures`: the list of figures, and the series of one.
 struct FigureRoutes: Sendable {
     let ledger: Ledger
+    let settings: FigureSettings
 
     var endpoints: [Endpoint<ServerHandler>] {
         [
@@ -20,7 +21,11 @@ struct FigureRoutes: Sendable {
                     .init("to", in: .query, .day, "the last day, in UTC; today if absent or later"),
                     .init("by", in: .query, .choice(FigureInterval.self), "the length of a period; day if absent"),
                     .init("group", in: .query, .choice(FigureGroup.self), "the dimension that divides the values"),
-                ], answer: .figure, refusals: [404: ["unknown_figure"]], handler: .authorized(.secretKey, figure)),
+                    .init(
+                        "currency", in: .query, .text,
+                        "the currency into which a table of the operator converts money; as it was paid if absent"),
+                ], answer: .figure, refusals: [404: ["unknown_figure", "unknown_currency"]],
+                handler: .authorized(.secretKey, figure)),
         ]
     }
 
@@ -31,7 +36,7 @@ struct FigureRoutes: Sendable {
     @Sendable private func figure(_ context: RequestContext) throws -> HTTPReply {
         guard let items = context.request.query else { throw Refusal.malformedQuery }
         guard let figure = Figure.named(context.path["name"]) else { throw Refusal.unknownFigure }
-        let query = try FigureQuery(figure, items, today: FigureDay.containing(ledger.clock.now()))
+        let query = try FigureQuery(figure, items, settings, today: FigureDay.containing(ledger.clock.now()))
         let ledgerID = context.ledgerID
         return context.later {
             let answer = try await ledger.database.readAsync { connection in
@@ -46,8 +51,8 @@ struct FigureRoutes: Sendable {
 }
 
 extension FigureQuery {
-    /// Reads `from`, `to`, `by` and `group`.
-    init(_ figure: Figure, _ items: HTTPQuery, today: Int64) throws(Refusal) {
+    /// Reads `from`, `to`, `by`, `group` and `currency`.
+    init(_ figure: Figure, _ items: HTTPQuery, _ settings: FigureSettings, today: Int64) throws(Refusal) {
         func day(_ name: String) throws(Refusal) -> Int64? {
             guard let text = items[name] else { return nil }
             guard let day = FigureInterval.day(from: text) else {
@@ -70,7 +75,15 @@ extension FigureQuery {
         // A day after `to` counts as `to`: both are days that the document allows.
         let from = min(try day("from") ?? interval.usualStart(before: to), to)
         let group = try choice("group", FigureGroup.self)
-        guard let query = FigureQuery(figure, from: from, to: to, by: interval, group: group) else {
+        var rates: CurrencyRates?
+        if let currency = items["currency"] {
+            rates = settings.rates(to: currency)
+            guard rates != nil else { throw Refusal.unknownCurrency(settings) }
+        }
+        guard
+            let query = FigureQuery(
+                figure, from: from, to: to, by: interval, group: group, commissions: settings.commissions, rates: rates)
+        else {
             throw Refusal.invalid(
                 "from", "should be a day up to \(FigureInterval.text(of: to)), and at most 50,000 days before it")
         }
@@ -83,4 +96,16 @@ extension Refusal {
         HTTPProblem(
             status: 404, code: "unknown_figure", title: "Unknown figure",
             detail: "There is no figure of this name; GET /v1/figures lists them.", field: "name"))
+
+    fileprivate static func unknownCurrency(_ settings: FigureSettings) -> Refusal {
+        let known = settings.rates.map(\.currency).joined(separator: ", ")
+        let advice =
+            known.isEmpty
+            ? "This server has no table of rates; start it with --currency-rates, or leave currency out."
+            : "This server has tables of rates to \(known); ask for one of these, or leave currency out."
+        return Refusal(
+            HTTPProblem(
+                status: 404, code: "unknown_currency", title: "No rates for this currency", detail: advice,
+                field: "currency"))
+    }
 }

@@ -8,7 +8,10 @@ enum Schema {
     /// baseline. Later migrations have SQL for both.
     static func migrations(for dialect: SQLDialect) -> [SQLMigration] {
         dialect == .postgreSQL
-            ? [baseline, programs, answerDigests, LedgerEvent.digests, figures, auditLog, operations, grantedCredit]
+            ? [
+                baseline, programs, answerDigests, LedgerEvent.digests, figures, auditLog, operations, figureSums,
+                grantedCredit,
+            ]
             : history
     }
 
@@ -138,6 +141,7 @@ enum Schema {
         figures,
         auditLog,
         operations,
+        figureSums,
         grantedCredit,
     ]
 }

@@ -27,8 +27,22 @@ extension WireSchema {
             .required("name", .text), .required("unit", unit),
             .required("position", integer.described("the number of the last fact that the values contain")),
             .required("rows", .array(figureRow)),
+            .optional(
+                "currencyRates", figureRates.described("the table that converted the values, if currency asks for it")),
+            .optional("commissions", .array(commission).described("the shares of the stores, for proceeds")),
         ])
     }
+
+    private static let figureRates = WireSchema.object([
+        .required("name", .text.described("the name that the operator gave the table")),
+        .required("currency", .text.described("the currency of the converted values")),
+        .required(
+            "unconverted", .array(.text).described("the currencies without a rate, whose rows are not converted")),
+    ])
+
+    private static let commission = WireSchema.object([
+        .required("source", .source), .required("share", .text.described("from 0 to 1, as a decimal string")),
+    ])
 
     private static let figureRow = WireSchema.object([
         .required("at", .date.described("the first instant of the period")),

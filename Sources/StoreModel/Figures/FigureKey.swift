@@ -54,22 +54,23 @@ package struct FigureKey: Hashable, Sendable {
 
 /// Contributions with their sum for each key. A sum of 0 is left out, so equal figures are equal values.
 package struct FigureSums: Equatable, Sendable {
-    package private(set) var values: [FigureKey: Int64] = [:]
+    package private(set) var values: [FigureKey: FigureValue] = [:]
 
     package init() {}
 
-    /// Adds `value`. A sum outside the range of `Int64` stays at its end.
-    package mutating func add(_ value: Int64, to key: FigureKey) {
-        guard value != 0 else { return }
-        let (sum, overflows) = values[key, default: 0].addingReportingOverflow(value)
-        values[key] = overflows ? (value > 0 ? .max : .min) : sum == 0 ? nil : sum
+    package mutating func add(_ value: Int64, to key: FigureKey) { add(sum: FigureValue(value), to: key) }
+
+    package mutating func add(sum: FigureValue, to key: FigureKey) {
+        guard !sum.isZero else { return }
+        let total = values[key, default: 0] + sum
+        values[key] = total.isZero ? nil : total
     }
 
     package mutating func add(_ other: FigureSums) {
-        for (key, value) in other.values { add(value, to: key) }
+        for (key, value) in other.values { add(sum: value, to: key) }
     }
 
     package mutating func subtract(_ other: FigureSums) {
-        for (key, value) in other.values { add(value == .min ? .max : -value, to: key) }
+        for (key, value) in other.values { add(sum: -value, to: key) }
     }
 }

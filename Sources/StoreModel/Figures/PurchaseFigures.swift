@@ -9,7 +9,7 @@ import Primitives
 package struct PurchaseFigures {
     /// The greatest age of a cohort, in months.
     package static let maximumAge: Int64 = 60
-    /// The largest amount of one payment, in millionths. A larger one counts as unknown, so that sums do not overflow.
+    /// The largest amount of one payment, in millionths. A larger one counts as unknown: it is an error of a store.
     package static let maximumAmount: Int64 = 1_000_000_000_000_000
     /// The number of days after a trial in which the first payment counts as its conversion: the store repeats a failed
     /// payment for this time.

@@ -2,35 +2,40 @@ import EntitlementServer
 import Foundation
 import Primitives
 
-/// `souk export`: writes the facts or the figures of a ledger for other tools.
+/// `souk export`: writes the facts, answers, events or figures of a ledger for other tools.
 enum ExportCommand {
     private enum Format: String, CaseIterable {
         case csv, jsonl
     }
 
     static let command = Command(
-        words: ["export"], summary: "Export the facts or the figures of a ledger for other tools",
+        words: ["export"], summary: "Export facts, states, events or figures of a ledger for other tools",
         options: [
             LedgerLocation.option,
-            .init(name: "what", value: "WHAT", help: "facts or figures"),
+            .init(name: "what", value: "WHAT", help: "facts, states, events or figures"),
             .init(name: "format", value: "FORMAT", help: "csv or jsonl"),
-            .init(name: "since", value: "CURSOR", help: "for facts: only those after this cursor"),
+            .init(name: "since", value: "CURSOR", help: "for facts and events: only those after this cursor"),
         ],
         details: """
             Writes to standard output; the last line of standard error is the cursor to go on from. A fact has products,
-            amounts and dates, and nothing that identifies a person. The figures are the daily sums of all measures, as
-            Documentation/Figures.md defines them. Days of the past can change, so export them whole.
+            amounts and dates, and nothing that identifies a person. The states are the stored answers about customers,
+            with a row for each feature, subscription and purchase; events are their changes, in the order of the feed.
+            Both name customers by pseudonyms. The cursor of states is for events: those after it changed the states.
+            The figures are the daily sums of all measures, as Documentation/Figures.md defines them. Days of the past
+            can change, so export them whole.
             """
     ) { arguments in
         guard let content: LedgerExport.Content = try arguments.choice("what") else {
-            throw UsageError("souk export needs --what facts or --what figures")
+            throw UsageError("souk export needs --what facts, states, events or figures")
         }
         guard let format: Format = try arguments.choice("format") else {
             throw UsageError("souk export needs --format csv or --format jsonl")
         }
         let since = try arguments.text("since").map { text in
-            guard content == .facts else {
-                throw UsageError("--since is for facts; figures of past days can change, so export all of them")
+            guard content.hasCursor else {
+                throw UsageError(
+                    "--since is for facts and events; states and figures of past days can change, so export all of them"
+                )
             }
             guard let cursor = Int64(text), cursor >= 0 else {
                 throw UsageError("--since is the cursor of an earlier export, not \(text.quoted)")
@@ -69,7 +74,8 @@ enum ExportCommand {
 
     /// Returns a field of CSV (RFC 4180).
     private static func field(_ value: JSONValue) -> String {
-        guard let text = value.stringValue else { return value == .null ? "" : value.text() }
+        guard value != .null else { return "" }
+        let text = value.stringValue ?? value.text()
         guard text.utf8.contains(where: { ",\"\n\r".utf8.contains($0) }) else { return text }
         return "\"\(text.replacingOccurrences(of: "\"", with: "\"\""))\""
     }

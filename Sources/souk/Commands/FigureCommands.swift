@@ -18,12 +18,15 @@ enum FigureCommands {
             .init(name: "to", value: "D", help: "the last day (today)"),
             .init(name: "by", value: "PERIOD", help: "day, week or month (day)"),
             .init(name: "group", value: "WHAT", help: "product, country, source, offer or app"),
+            .init(name: "currency", value: "CODE", help: "convert money into this currency; needs --currency-rates"),
+        ] + FigureOptions.options + [
             .init(name: "clock", value: "URL", help: "the simulator whose virtual time the server follows"),
             .init(name: "json", help: "print one JSON value, as GET /v1/figures/{name}"),
         ],
         details: """
             Without a NAME it prints the latest values of all figures. A running server adds new facts to the figures
-            within seconds. Weeks begin on Monday. Currencies are never added.
+            within seconds. Weeks begin on Monday. Currencies are never added, unless --currency converts them. A currency
+            without a rate is not converted, and is named on standard error.
             """
     ) { arguments in
         let figure = try arguments.operands.first.map { name in
@@ -36,12 +39,13 @@ enum FigureCommands {
             }
             return figure
         }
+        let settings = try FigureOptions.settings(arguments)
         let environment = try environment(arguments)
         let app = try arguments.identifier("bundle-id", as: BundleID.self)
         let clock = try await SimulatorClock.started(by: arguments)
         let today = FigureDay.containing((clock ?? SystemClock() as any WallClock).now())
         await clock?.stop()
-        let queries = try (figure.map { [$0] } ?? Figure.all).map { try query($0, arguments, today: today) }
+        let queries = try (figure.map { [$0] } ?? Figure.all).map { try query($0, arguments, settings, today: today) }
         let (answers, last) = try await LedgerLocation(arguments).withSharedDatabase { database in
             let ledger = try FigureLedger(of: database, app: app, environment: environment)
             return (try queries.map { try ledger.answer(to: $0) }, try ledger.lastFact())
@@ -56,6 +60,13 @@ enum FigureCommands {
             Terminal.note(
                 "souk: the figures contain the facts up to \(position) of \(last); a running souk serve adds the others"
             )
+        }
+        if let rates = complete.compactMap(\.rates).first {
+            Terminal.note("souk: money is converted to \(rates.currency) with the rates \(rates.name.quoted)")
+            let unconverted = Set(complete.flatMap(\.unconverted).map { ExactString($0) }).sorted().map(\.rawValue)
+            if !unconverted.isEmpty {
+                Terminal.note("souk: the table has no rate for \(unconverted.joined(separator: ", ")): not converted")
+            }
         }
         if arguments.has("json") {
             let values = complete.map(\.json)
@@ -104,7 +115,9 @@ enum FigureCommands {
         return environment
     }
 
-    private static func query(_ figure: Figure, _ arguments: Arguments, today: Int64) throws -> FigureQuery {
+    private static func query(
+        _ figure: Figure, _ arguments: Arguments, _ settings: FigureSettings, today: Int64
+    ) throws -> FigureQuery {
         func day(_ name: String) throws -> Int64? {
             try arguments.text(name).map { text in
                 guard let day = FigureInterval.day(from: text) else {
@@ -118,12 +131,24 @@ enum FigureCommands {
         let from = try day("from") ?? interval.usualStart(before: to)
         guard
             let query = FigureQuery(
-                figure, from: from, to: to, by: interval, group: try arguments.choice("group"))
+                figure, from: from, to: to, by: interval, group: try arguments.choice("group"),
+                commissions: settings.commissions, rates: try rates(arguments, settings))
         else {
             throw UsageError(
                 "--from is a day up to \(FigureInterval.text(of: to)), and at most 50,000 days before it")
         }
         return query
+    }
+
+    /// Returns the table of `--currency`.
+    private static func rates(_ arguments: Arguments, _ settings: FigureSettings) throws -> CurrencyRates? {
+        guard let currency = arguments.text("currency") else { return nil }
+        if let rates = settings.rates(to: currency) { return rates }
+        guard !settings.rates.isEmpty else {
+            throw UsageError("--currency needs --currency-rates with a table of rates to \(currency)")
+        }
+        let known = settings.rates.map(\.currency).joined(separator: ", ")
+        throw UsageError("--currency is the currency of a table of --currency-rates (\(known)), not \(currency.quoted)")
     }
 
     private static func columns(_ row: FigureQuery.Row, of answer: FigureQuery.Answer) -> [String] {

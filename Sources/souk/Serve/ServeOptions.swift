@@ -26,7 +26,7 @@ enum ServeOptions {
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
             console, consoleOrigin, formerFeatures, LedgerLocation.standby, LedgerLocation.standbyLag,
             .init(name: "event-retention", value: "DURATION", help: "how long events are kept (30d)"),
-        ] + ServiceOptions.options
+        ] + ServiceOptions.options + FigureOptions.options
 
     static let console = Command.Option(
         name: "console", help: "serve the console at /console; needs a loopback address or TLS")

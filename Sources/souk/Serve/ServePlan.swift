@@ -15,6 +15,7 @@ struct ServePlan {
     private let anchors: [TrustAnchor]
     private let eventRetention: TimeInterval?
     private let console: EntitlementService.Configuration.ConsoleAccess?
+    private let figures: FigureSettings
     private let file: ServeFile
 
     /// Flags override the environment, which overrides the file. Settings of one app in the file override all of them.
@@ -49,6 +50,7 @@ struct ServePlan {
         options = try ServiceOptions(arguments, bundles: apps.map(\.bundleID))
         eventRetention = try arguments.text("event-retention").map(Self.seconds)
         console = try Self.console(arguments)
+        figures = try FigureOptions.settings(arguments)
     }
 
     /// Returns the kind of connection that the console accepts; `nil` if the console is off. Throws `UsageError` for a
@@ -140,6 +142,7 @@ struct ServePlan {
             database: database, apps: apps, environments: environments)
         configuration.version = VersionCommand.version
         configuration.console = console
+        configuration.figures = figures
         configuration.standby = standby
         if let text = arguments.text(LedgerLocation.standbyLag.name) {
             configuration.standbyLag = try Self.seconds(text)

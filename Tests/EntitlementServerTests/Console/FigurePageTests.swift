@@ -13,8 +13,8 @@ struct FigurePageTests {
     private static let hostile = "<svg onload=alert(1)>\"'=1+1"
 
     /// A bench with a year of subscriptions in two countries, one of which has a name that is markup.
-    private static func filled() async throws -> ServerBench {
-        let bench = try await ServerBench.withConsole()
+    private static func filled(_ settings: FigureSettings = .usual) async throws -> ServerBench {
+        let bench = try await ServerBench.withConsole { $0.figures = settings }
         for month in 0..<12 {
             for number in 0..<(2 + month % 4) {
                 let id = "\(month * 10 + number)"
@@ -68,6 +68,34 @@ struct FigurePageTests {
         await bench.close()
     }
 
+    @Test func `a table of rates is a choice, and the page names it and the currencies without a rate`() async throws {
+        func table(_ json: JSONValue) throws -> CurrencyRates { try CurrencyRates(json) }
+        let settings = try FigureSettings(rates: [
+            table(["name": "<b>ECB</b>", "currency": "EUR", "rates": ["USD": "0.8612"]]),
+            table(["name": "Bank of England", "currency": "GBP", "rates": ["USD": "0.75"]]),
+        ])
+        let bench = try await Self.filled(settings)
+        let visitor = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly)
+        let paid = try await visitor.get("/figures?by=month&currency=")
+        #expect(paid.text.contains("<option value=\"\" selected>as paid</option>"))
+        #expect(paid.text.contains(">EUR (&lt;b&gt;ECB&lt;/b&gt;)</option>") && !paid.text.contains("Converted to"))
+        let converted = try await visitor.get("/figures?by=month&currency=EUR&figure=revenue")
+        #expect(converted.text.contains("Converted to EUR with the rates <bdi>&lt;b&gt;ECB&lt;/b&gt;</bdi>"))
+        #expect(converted.text.contains("Chart of Revenue, converted with the rates &lt;b&gt;ECB&lt;/b&gt;, from"))
+        #expect(converted.text.matches(of: /<figure class="chart">/).count == 1)
+        #expect(converted.text.contains("currency=EUR") && !converted.text.contains("has no rate"))
+        let partly = try await visitor.get("/figures?by=month&currency=GBP&figure=proceeds")
+        #expect(partly.text.contains("The table has no rate for <bdi>EUR</bdi>"))
+        #expect(partly.text.contains("(appStore: 0.3, web: 0)"))
+        #expect(partly.text.matches(of: /<figure class="chart">/).count == 2)
+        let file = try await visitor.get("/figures.csv?by=month&figure=revenue&currency=GBP")
+        let lines = file.text.split(separator: "\r\n")
+        #expect(lines.first == "figure,at,group,age,value,currency,rates")
+        #expect(lines.contains { $0.hasSuffix(",GBP,Bank of England") } && lines.contains { $0.hasSuffix(",EUR,") })
+        #expect(try await visitor.get("/figures?currency=CHF").status == 404)
+        await bench.close()
+    }
+
     @Test func `scales are round, and an empty figure has no chart`() async throws {
         #expect([0, 0.2, 1, 3, 7, 11, 499, 501].map(FigureChart.rounded) == [0, 1, 1, 5, 10, 20, 500, 1000])
         #expect(FiguresPage.percent(333_333) == "33.33 %" && FiguresPage.percent(1_000_000) == "100 %")
@@ -85,7 +113,8 @@ struct FigurePageTests {
     func `Chromium shows the page at every width, and the accessibility engine accepts it`(width: Int, scheme: String)
         async throws
     {
-        let bench = try await Self.filled()
+        let rates: JSONValue = ["name": "ECB, 2026-11-20", "currency": "EUR", "rates": ["GBP": "1.1374"]]
+        let bench = try await Self.filled(FigureSettings(rates: [CurrencyRates(rates)]))
         let pictures = ProcessInfo.processInfo.environment["SOUK_SCREENSHOTS"]
         try await withLoopbackServer(bench.service, stopGracePeriod: .milliseconds(50)) { url in
             var steps: [JSONValue] = [
@@ -95,7 +124,7 @@ struct FigurePageTests {
                 ["click": "a:has-text(\"Figures\")"], ["until": "document.title.startsWith('Figures')"],
                 [
                     "evaluate":
-                        "document.querySelector('#by').value = 'month', document.querySelector('#group').value = 'country', 1"
+                        "document.querySelector('#by').value = 'month', document.querySelector('#group').value = 'country', document.querySelector('#currency').value = 'EUR', 1"
                 ],
                 ["click": "main button.main"], ["until": "location.search.includes('group=country')"],
                 ["evaluate": "document.documentElement.scrollWidth <= innerWidth"],

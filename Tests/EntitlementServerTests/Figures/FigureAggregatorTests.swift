@@ -112,6 +112,35 @@ import Testing
         await bench.close()
     }
 
+    @Test func `payments whose sum exceeds 64 bits are counted exactly`() async throws {
+        let bench = try await ServerBench()
+        // 9,300 of the largest payments in one purchase, and then 20 purchases, one of which is refunded.
+        try await bench.insertPayments((0..<9300).map { (id: "large-\($0)", original: "large", isRevoked: false) })
+        let job = FigureAggregator(database: bench.database, batchSize: 10_000)
+        try await until("the payments of one purchase are counted") {
+            _ = try await job.step()
+            return try bench.figureRows().contains { $0.hasPrefix("revenue ") }
+        }
+        try await bench.insertPayments((0..<20).map { (id: "\($0)", original: "\($0)", isRevoked: $0 == 0) })
+        try await bench.foldFigures()
+        #expect(try bench.checkedFigures() == [])
+        let reply = try await bench.send(
+            .get, "/v1/figures/revenue?from=1970-01-01&to=1970-01-02", as: .secret)
+        #expect(reply.json["rows"]?.arrayValue?.map { $0["value"] } == ["9320000000000", "-1000000000"])
+        let grouped = try await bench.send(
+            .get, "/v1/figures/revenue?from=1970-01-01&to=1970-01-02&by=week&group=product", as: .secret)
+        #expect(grouped.json["rows"]?.arrayValue?.map { $0["value"] } == ["9319000000000"])
+        // The sum goes back below 64 bits.
+        try await bench.insertPayments(
+            (0..<9300).map { (id: "large-\($0)", original: "large", isRevoked: true) }, signedAt: 1)
+        try await bench.foldFigures()
+        #expect(try bench.checkedFigures() == [])
+        let refunded = try await bench.send(
+            .get, "/v1/figures/revenue?from=1970-01-01&to=1970-01-02", as: .secret)
+        #expect(refunded.json["rows"]?.arrayValue?.map { $0["value"] } == ["9320000000000", "-9301000000000"])
+        await bench.close()
+    }
+
     @Test func `a fact whose summary cannot be read counts nothing, and does not stop the others`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1"))
@@ -242,15 +271,40 @@ extension ServerBench {
         }
     }
 
+    /// Inserts facts about payments of 1,000,000,000 EUR on the first day, which a revocation refunds on the second one.
+    func insertPayments(_ payments: [(id: String, original: String, isRevoked: Bool)], signedAt: Int64 = 0) async throws
+    {
+        try await database.write { connection in
+            for payment in payments {
+                let revocation = payment.isRevoked ? ",\"revocationDate\":86400000" : ""
+                try connection.execute(
+                    """
+                    INSERT INTO fact (app, environment, source, digest, kind, format, original_transaction_id, signed_at,
+                        received_at, summary, source_bytes)
+                    VALUES (?1, 'sandbox', 'appStore', ?2, 'transaction', 'jws', ?3, ?4, 0, ?5, ?6)
+                    """,
+                    [
+                        .text(ServerBench.app.rawValue), .blob(Array("\(payment.id) \(signedAt)".utf8)),
+                        .text(payment.original), .integer(signedAt),
+                        .text(
+                            """
+                            {"transactionId":"\(payment.id)","productId":"p","type":"Consumable","purchaseDate":0,\
+                            "originalPurchaseDate":0\(revocation),"price":"1000000000","currency":"EUR"}
+                            """), .blob([]),
+                    ])
+            }
+        }
+    }
+
     func checkedFigures() throws -> [String] { try FigureCheck.run(on: database).differences }
 
     /// Returns the sums that are not 0, without the app and the environment.
     func figureRows() throws -> [String] {
         try database.read { connection in
-            try connection.query("SELECT * FROM figure WHERE value <> 0", []).map { row in
+            try connection.query("SELECT * FROM figure WHERE value <> 0 OR high <> 0", []).map { row in
                 let key = try #require(try FigureKey(row))
                 let dimensions = [key.product, key.country, key.source, key.offer, key.currency]
-                let value: Int64 = try row["value"]
+                let value = try FigureValue(row)
                 return "\(key.measure.rawValue) \(key.day)/\(key.age) \(dimensions)=\(value)"
             }.sorted()
         }

@@ -9,8 +9,9 @@ import Testing
 /// The bench begins on 2026-01-01. Anna subscribes on that day, Ben on 10 January in another country with a trial; both
 /// renew once, and Ben gets a refund.
 @Suite(.onBothEngines) struct FigureRouteTests {
-    private func filled() async throws -> ServerBench {
-        let bench = try await ServerBench(environments: [.sandbox, .production])
+    private func filled(_ settings: FigureSettings = .usual) async throws -> ServerBench {
+        let bench = try await ServerBench(
+            environments: [.sandbox, .production], configure: { $0.figures = settings })
         func post(
             _ id: String, of original: String, for customer: String, days: Double, _ price: Int, _ country: String
         )
@@ -118,6 +119,130 @@ import Testing
         await bench.close()
     }
 
+    // MARK: - Commissions and rates
+
+    private static func rates(_ json: String) throws -> CurrencyRates {
+        try CurrencyRates(try JSONValue(parsing: json))
+    }
+
+    private static func settings() throws -> FigureSettings {
+        try FigureSettings(
+            commissions: Commissions(["appStore=0.15"]),
+            rates: [
+                rates(#"{"name":"ECB, 2026-02-10","currency":"EUR","rates":{"USD":"0.8612"}}"#),
+                rates(#"{"name":"Bank of Japan","currency":"JPY","rates":{"EUR":"184.5"}}"#),
+            ])
+    }
+
+    @Test(
+        arguments: [
+            (
+                "proceeds?by=month&from=2026-01-01",
+                ["2026-01-01 33.9915 EUR", "2026-01-01 4.2415 USD", "2026-02-01 -33.9915 EUR", "2026-02-01 4.2415 USD"]
+            ),
+            (
+                "revenue?by=month&from=2026-01-01&currency=EUR",
+                ["2026-01-01 44.287388 EUR", "2026-02-01 -35.692612 EUR"]
+            ),
+            // 0.85 × 44.287388 = 37.6442798
+            (
+                "proceeds?by=month&from=2026-01-01&currency=EUR",
+                ["2026-01-01 37.64428 EUR", "2026-02-01 -30.33872 EUR"]
+            ),
+            ("mrr?by=month&from=2026-01-01&currency=EUR", ["2026-01-01 7.629888 EUR", "2026-02-01 4.297388 EUR"]),
+            ("mrr?by=month&from=2026-02-01&currency=EUR", ["2026-02-01 4.297388 EUR"]),
+            ("lifetime-value?by=month&from=2026-01-01&currency=EUR", ["2026-01-01 4.297388 EUR"]),
+            (
+                "revenue?by=month&from=2026-01-01&group=country&currency=EUR",
+                [
+                    "2026-01-01 DEU 39.99 EUR", "2026-01-01 USA 4.297388 EUR", "2026-02-01 DEU -39.99 EUR",
+                    "2026-02-01 USA 4.297388 EUR",
+                ]
+            ),
+            // The table has no rate for USD.
+            (
+                "revenue?by=month&from=2026-02-01&currency=JPY", ["2026-02-01 -7378.155 JPY", "2026-02-01 4.99 USD"]
+            ),
+            ("payments?by=month&from=2026-02-01&currency=EUR", ["2026-02-01 1"]),
+        ] as [(String, [String])])
+    func `amounts are without the commission, and in one currency where there is a rate`(
+        path: String, expected: [String]
+    ) async throws {
+        let bench = try await filled(Self.settings())
+        #expect(try await rows(bench, path) == expected)
+        await bench.close()
+    }
+
+    @Test func `an answer states its rates, the currencies without one, and its commissions`() async throws {
+        let bench = try await filled(Self.settings())
+        func answer(_ path: String) async throws -> JSONValue {
+            try await bench.send(.get, "/v1/figures/\(path)", as: .secret).json
+        }
+        let converted = try await answer("revenue?by=month&from=2026-01-01&currency=JPY")
+        #expect(
+            converted["currencyRates"] == ["name": "Bank of Japan", "currency": "JPY", "unconverted": ["USD"]])
+        #expect(converted["commissions"] == nil)
+        let proceeds = try await answer("proceeds?by=month&currency=EUR")
+        #expect(proceeds["currencyRates"]?["unconverted"] == [])
+        #expect(
+            proceeds["commissions"] == [
+                ["source": "appStore", "share": "0.15"], ["source": "web", "share": "0"],
+            ])
+        let paid = try await answer("revenue")
+        #expect(paid["currencyRates"] == nil && paid["commissions"] == nil)
+        #expect(try await answer("churn?currency=EUR")["currencyRates"] == nil)
+        let unknown = try await bench.send(.get, "/v1/figures/revenue?currency=GBP", as: .secret)
+        #expect((unknown.status, unknown.code, unknown.field) == (404, "unknown_currency", "currency"))
+        #expect(unknown.json["detail"]?.stringValue?.contains("EUR, JPY") == true)
+        await bench.close()
+        let without = try await ServerBench()
+        let refused = try await without.send(.get, "/v1/figures/revenue?currency=EUR", as: .secret)
+        #expect(refused.code == "unknown_currency")
+        #expect(refused.json["detail"]?.stringValue?.contains("--currency-rates") == true)
+        await without.close()
+    }
+
+    @Test func `each source has its commission, and the largest sums are exact in another currency`() async throws {
+        let bench = try await filled(Self.settings())
+        try await bench.database.write { connection in
+            for (source, currency, high, value) in [
+                ("appStore", "USD", 7, 1), ("web", "USD", 5, 999_999_999_999_999_999), ("web", "EUR", -1, -1),
+                ("web", "XAU", 1, 0),
+            ] as [(String, String, Int64, Int64)] {
+                try connection.perform(
+                    """
+                    INSERT INTO figure (app, environment, measure, day, age, product, country, source, offer, currency,
+                        high, value)
+                    VALUES (?1, 'sandbox', 'revenue', 20000, 0, '', '', ?2, '', ?3, ?4, ?5)
+                    """,
+                    [.text(ServerBench.app.rawValue), .text(source), .text(currency), .integer(high), .integer(value)])
+            }
+        }
+        let days = "from=2024-10-04&to=2024-10-04"
+        #expect(
+            try await rows(bench, "revenue?\(days)") == [
+                "2024-10-04 -1000000000000.000001 EUR", "2024-10-04 13000000000000 USD",
+                "2024-10-04 1000000000000 XAU",
+            ])
+        // 0.85 × 7,000,000,000,000.000001 + 5,999,999,999,999.999999 = 11,949,999,999,999.99999985
+        #expect(
+            try await rows(bench, "proceeds?\(days)") == [
+                "2024-10-04 -1000000000000.000001 EUR", "2024-10-04 11950000000000 USD",
+                "2024-10-04 1000000000000 XAU",
+            ])
+        // The sum above × 0.8612 − 1,000,000,000,000.000001 = 9,291,339,999,999.999998870…
+        #expect(
+            try await rows(bench, "proceeds?\(days)&currency=EUR") == [
+                "2024-10-04 9291339999999.999999 EUR", "2024-10-04 1000000000000 XAU",
+            ])
+        #expect(
+            try await rows(bench, "proceeds?\(days)&group=source&currency=EUR") == [
+                "2024-10-04 appStore 5124140000000.000001 EUR", "2024-10-04 web 4167199999999.999998 EUR",
+                "2024-10-04 web 1000000000000 XAU",
+            ])
+        await bench.close()
+    }
+
     @Test func `production, other apps and public keys see no figures of the sandbox`() async throws {
         let bench = try await filled()
         let production = try await bench.send(
@@ -165,13 +290,16 @@ import Testing
     }
 
     @Test func `money and ratios are written exactly`() {
-        let values: [Int64] = [0, 1, -1, 1_000_000, -1_500_000, 4_990_000, .max, .min]
+        let values: [FigureValue] = [
+            0, 1, -1, 1_000_000, -1_500_000, 4_990_000, FigureValue(.max), FigureValue(.min),
+            FigureValue(high: 12, low: 5), FigureValue(high: -12, low: -500_000),
+        ]
         #expect(
             values.map(Figure.Unit.money.text) == [
                 "0", "0.000001", "-0.000001", "1", "-1.5", "4.99", "9223372036854.775807", "-9223372036854.775808",
+                "12000000000000.000005", "-12000000000000.5",
             ])
         #expect(Figure.Unit.ratio.json(of: 333_333).text() == "0.333333")
-        #expect([5, -5, 4, 7, -7].map { FigureQuery.rounded($0, dividedBy: 10) } == [1, -1, 0, 1, -1])
     }
 
     @Test func `weeks and months begin where the calendar says`() {

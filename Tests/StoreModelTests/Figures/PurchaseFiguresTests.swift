@@ -87,10 +87,12 @@ struct PurchaseFiguresTests {
         let sums = PurchaseFigures.contributions(of: [paid("1", 0, 31), moved], renewals: [])
         let money = sums.values.filter { $0.key.measure.rawValue.hasPrefix("mrr") }
         #expect(
-            money.map { "\($0.key.measure) \($0.key.currency) \($0.key.day - first)=\($0.value / 1000)" }.sorted() == [
-                "mrr EUR 0=5000", "mrr EUR 31=-5000", "mrr USD 31=6000", "mrr USD 59=-6000", "mrrChurn USD 59=-6000",
-                "mrrContraction EUR 31=-5000", "mrrExpansion USD 31=6000", "mrrNew EUR 0=5000",
-            ])
+            money.map { "\($0.key.measure) \($0.key.currency) \($0.key.day - first)=\($0.value.clamped / 1000)" }
+                .sorted() == [
+                    "mrr EUR 0=5000", "mrr EUR 31=-5000", "mrr USD 31=6000", "mrr USD 59=-6000",
+                    "mrrChurn USD 59=-6000",
+                    "mrrContraction EUR 31=-5000", "mrrExpansion USD 31=6000", "mrrNew EUR 0=5000",
+                ])
     }
 
     @Test func `a grace period is active, and stays so after the payment failed for good`() {
@@ -234,7 +236,7 @@ struct PurchaseFiguresTests {
         #expect(retained.map { "\($0.key.day - first)/\($0.key.age)=\($0.value)" }.sorted() == ["30/1=1", "30/3=1"])
         let revenue = sums.values.filter { $0.key.measure == .cohortRevenue }
         #expect(
-            revenue.map { "\($0.key.day - first)/\($0.key.age)=\($0.value / 1000)" }.sorted() == [
+            revenue.map { "\($0.key.day - first)/\($0.key.age)=\($0.value.clamped / 1000)" }.sorted() == [
                 "30/0=5000", "30/1=5000", "30/2=5000",
             ])
     }
@@ -338,7 +340,7 @@ private func lines(_ facts: [TransactionFact], renewals: [RenewalFact] = []) -> 
     ]
     var days: [FigureMeasure: [Int64: Int64]] = [:]
     for (key, value) in PurchaseFigures.contributions(of: facts, renewals: renewals).values {
-        days[key.measure, default: [:]][key.day - first, default: 0] += value
+        days[key.measure, default: [:]][key.day - first, default: 0] += value.clamped
     }
     return FigureMeasure.allCases.filter { $0 != .retained && $0 != .cohortRevenue }.compactMap { measure in
         let values = days[measure, default: [:]].filter { $0.value != 0 }.sorted { $0.key < $1.key }.map { day, value in

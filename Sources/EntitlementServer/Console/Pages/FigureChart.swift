@@ -8,7 +8,7 @@ struct FigureChart: Sendable {
     struct Line: Sendable {
         let label: String
         /// The values by period; `nil` where the figure has none.
-        let values: [Int64?]
+        let values: [FigureValue?]
     }
 
     /// The largest number of lines. The table has all of them.
@@ -17,6 +17,8 @@ struct FigureChart: Sendable {
     let title: String
     let unit: Figure.Unit
     let currency: String?
+    /// The name of the table whose rates converted the values.
+    let rates: String?
     /// The first days of the periods.
     let days: [Int64]
     let lines: [Line]
@@ -34,7 +36,7 @@ struct FigureChart: Sendable {
         }
         let places = Dictionary(days.enumerated().map { ($1, $0) }) { first, _ in first }
         return currencies.map { currency in
-            var lines: [(label: String, values: [Int64?])] = []
+            var lines: [(label: String, values: [FigureValue?])] = []
             for row in answer.rows where row.currency == currency && row.age == nil {
                 let label = row.group ?? ""
                 let index: Int
@@ -46,11 +48,14 @@ struct FigureChart: Sendable {
                 }
                 if let place = places[row.day] { lines[index].values[place] = row.value }
             }
-            func size(_ values: [Int64?]) -> UInt64 { values.compactMap { $0?.magnitude }.max() ?? 0 }
+            func size(_ values: [FigureValue?]) -> FigureValue { values.compactMap { $0?.magnitude }.max() ?? 0 }
             let largest = lines.sorted { size($0.values) > size($1.values) }
             let isFlow = if case .flow = answer.figure.formula { true } else { false }
             return FigureChart(
-                title: answer.figure.title, unit: answer.figure.unit, currency: currency, days: days,
+                title: answer.figure.title, unit: answer.figure.unit, currency: currency,
+                rates: answer.rates.flatMap { rates in
+                    currency.map { $0.utf8.elementsEqual(rates.currency.utf8) } ?? false ? rates.name : nil
+                }, days: days,
                 lines: largest.prefix(maximumLines).map { Line(label: $0.label, values: $0.values) }, isFlow: isFlow,
                 omitted: max(0, largest.count - maximumLines))
         }
@@ -58,7 +63,7 @@ struct FigureChart: Sendable {
 
     // MARK: - Scale
 
-    private var values: [Double] { lines.flatMap(\.values).compactMap { $0.map(Double.init) } }
+    private var values: [Double] { lines.flatMap(\.values).compactMap { $0?.double } }
     private var top: Double { Self.rounded(max(values.max() ?? 0, 0)) }
     private var bottom: Double { -Self.rounded(max(-(values.min() ?? 0), 0)) }
 
@@ -96,7 +101,7 @@ struct FigureChart: Sendable {
     }
 
     private func label(_ value: Double) -> String {
-        let number = Int64(exactly: value.rounded()) ?? 0
+        let number = FigureValue(rounding: value)
         let text = unit == .ratio ? FiguresPage.percent(number) : unit.text(of: number)
         return currency.map { "\(text) \($0)" } ?? text
     }
@@ -107,8 +112,10 @@ struct FigureChart: Sendable {
 
     private var description: String {
         let latest = lines.prefix(1).compactMap { $0.values.last ?? nil }.first
-        let end = latest.map { "; the last value is \(label(Double($0)))" } ?? ""
-        return "Chart of \(title) from \(day(0)) to \(day(days.count - 1))\(end). The values are in the table."
+        let end = latest.map { "; the last value is \(label($0.double))" } ?? ""
+        let conversion = rates.map { ", converted with the rates \($0)," } ?? ""
+        return
+            "Chart of \(title)\(conversion) from \(day(0)) to \(day(days.count - 1))\(end). The values are in the table."
     }
 
     private var grid: HTML {
@@ -127,8 +134,8 @@ struct FigureChart: Sendable {
     private func bars(_ line: Line) -> HTML {
         let width = Self.width / Double(max(1, days.count)) * 0.7
         return line.values.enumerated().map { index, value -> HTML in
-            guard let value, value != 0 else { return .empty }
-            let (start, end) = (y(max(0, Double(value))), y(min(0, Double(value))))
+            guard let value, !value.isZero else { return .empty }
+            let (start, end) = (y(max(0, value.double)), y(min(0, value.double)))
             return """
                 <rect class="bar" x="\(Self.text(x(index) - width / 2))" y="\(Self.text(start))" \
                 width="\(Self.text(width))" height="\(Self.text(max(1, end - start)))"/>
@@ -143,7 +150,7 @@ struct FigureChart: Sendable {
                 isDown = false
                 continue
             }
-            path += "\(isDown ? "L" : "M")\(Self.text(x(place))) \(Self.text(y(Double(value))))"
+            path += "\(isDown ? "L" : "M")\(Self.text(x(place))) \(Self.text(y(value.double)))"
             // A point without neighbours has a short line of its own.
             if !isDown { path += "h0.1" }
             isDown = true

@@ -6,8 +6,8 @@ import WebPages
 struct FiguresPage: Sendable {
     /// The figures that the page shows if none is chosen.
     static let overview = [
-        "active-subscriptions", "mrr", "revenue", "new-subscriptions", "lost-subscriptions", "churn", "active-trials",
-        "refunds",
+        "active-subscriptions", "mrr", "revenue", "proceeds", "new-subscriptions", "lost-subscriptions", "churn",
+        "active-trials", "refunds",
     ]
 
     let frame: ConsoleFrame
@@ -16,6 +16,8 @@ struct FiguresPage: Sendable {
     let query: FigureQuery
     /// The fields of the question, for links.
     let fields: HTTPQuery
+    /// The tables of rates into which money can be converted.
+    let tables: [CurrencyRates]
     let answers: [FigureQuery.Answer]
     let hasTooManyRows: Bool
 
@@ -26,7 +28,7 @@ struct FiguresPage: Sendable {
             <section class="card pane" aria-labelledby="title">
             <h1 id="title">Figures</h1>
             \(form)
-            <p class="hint">Days are those of UTC, and currencies are never added. \
+            <p class="hint">Days are those of UTC, and currencies are never added without a rate. \
             \(answers.first.map { "The values contain the facts up to number \($0.position)." } ?? "")</p>
             \(hasTooManyRows ? "<p class=\"fault\" role=\"alert\">Some figures have too many rows: choose fewer days, or longer periods.</p>" : HTML.empty)
             </section>
@@ -51,7 +53,7 @@ struct FiguresPage: Sendable {
         \(option("", "nothing", query.group?.rawValue ?? ""))\
         \(FigureGroup.allCases.map { option($0.rawValue, $0.rawValue, query.group?.rawValue ?? "") }.joined())\
         </select></div>
-        <div><label for="from">From</label><input id="from" name="from" type="date" value="\(fields["from"] ?? "")"></div>
+        \(currencies)<div><label for="from">From</label><input id="from" name="from" type="date" value="\(fields["from"] ?? "")"></div>
         <div><label for="to">To</label><input id="to" name="to" type="date" value="\(fields["to"] ?? "")"></div>
         <div><label for="environment">Environment</label><select id="environment" name="environment">\
         \(frame.environments.map { option($0.rawValue, $0.rawValue, frame.environment.rawValue) }.joined())\
@@ -59,6 +61,18 @@ struct FiguresPage: Sendable {
         <button class="main">Show</button>
         </form>
         """
+    }
+
+    /// The choice of a currency, if the operator gave a table of rates.
+    private var currencies: HTML {
+        guard !tables.isEmpty else { return .empty }
+        let chosen = fields["currency"] ?? ""
+        let options = tables.map { option($0.currency, "\($0.currency) (\($0.name))", chosen) }.joined()
+        return """
+            <div><label for="currency">Currency</label><select id="currency" name="currency">\
+            \(option("", "as paid", chosen))\(options)</select></div>
+
+            """
     }
 
     private func option(_ value: String, _ name: String, _ chosen: String) -> HTML {
@@ -78,12 +92,34 @@ struct FiguresPage: Sendable {
         return """
             <section class="card pane" aria-labelledby="figure-\(figure.name)">
             <h2 id="figure-\(figure.name)">\(figure.title)</h2>
-            <p class="hint">\(figure.summary)</p>
+            <p class="hint">\(figure.summary)\(commissions(of: answer))</p>
+            \(conversion(of: answer))
             \(charts.map(\.html).joined())
             \(table)
             <p><a class="button" href="\(values)">\(figure.title) as CSV</a></p>
             </section>
 
+            """
+    }
+
+    private func commissions(of answer: FigureQuery.Answer) -> String {
+        guard let commissions = answer.commissions else { return "" }
+        return " (" + commissions.texts.map { "\($0.source): \($0.share)" }.joined(separator: ", ") + ")"
+    }
+
+    /// The table of rates, and the currencies that it does not have.
+    private func conversion(of answer: FigureQuery.Answer) -> HTML {
+        guard let rates = answer.rates else { return .empty }
+        let unconverted = answer.unconverted
+        let others: HTML =
+            unconverted.isEmpty
+            ? .empty
+            : """
+             <strong>The table has no rate for <bdi>\(unconverted.joined(separator: ", "))</bdi>: these amounts are \
+            not converted and not contained in those in \(rates.currency).</strong>
+            """
+        return """
+            <p class="rates">Converted to \(rates.currency) with the rates <bdi>\(rates.name)</bdi>.\(others)</p>
             """
     }
 
@@ -108,9 +144,9 @@ struct FiguresPage: Sendable {
     }
 
     /// Returns millionths as a percentage with up to two digits.
-    static func percent(_ millionths: Int64) -> String {
-        let hundredths = FigureQuery.rounded(millionths, dividedBy: 100)
-        let (whole, part) = hundredths.magnitude.quotientAndRemainder(dividingBy: 100)
+    static func percent(_ millionths: FigureValue) -> String {
+        let hundredths = millionths.rounded(dividedBy: 100)
+        let (whole, part) = hundredths.magnitude(dividedBy: 100)
         let digits = part == 0 ? "" : part % 10 == 0 ? ".\(part / 10)" : part < 10 ? ".0\(part)" : ".\(part)"
         return "\(hundredths < 0 ? "-" : "")\(whole)\(digits) %"
     }

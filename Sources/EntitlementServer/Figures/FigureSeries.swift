@@ -1,0 +1,142 @@
+import Primitives
+import SQLStorage
+import StoreModel
+
+/// The values of a figure by period, label and currency.
+struct FigureSeries: Sendable {
+    /// A series of its own: a value of the dimension, and a currency.
+    struct Line: Hashable, Sendable {
+        let label: ExactString
+        let currency: ExactString
+    }
+
+    struct Place: Hashable, Sendable {
+        let start: Int64
+        let line: Line
+    }
+
+    var values: [Place: FigureSum] = [:]
+    var lines: Set<Line> = []
+
+    mutating func add(_ value: FigureSum, _ start: Int64, _ line: Line) {
+        lines.insert(line)
+        values[Place(start: start, line: line), default: FigureSum()] += value
+    }
+
+    /// Reads the sums of some ledgers.
+    struct Reader {
+        let ledgers: [LedgerID]
+        let query: FigureQuery
+        let connection: any SQLConnection
+
+        private func line(_ row: SQLRow, of ledgerID: LedgerID, byCurrency: Bool) throws -> Line {
+            let label: String =
+                switch query.group {
+                case nil: ""
+                case .app: ledgerID.app.rawValue
+                default: try row["label"]
+                }
+            guard byCurrency else { return Line(label: ExactString(label), currency: "") }
+            let currency = ExactString(try row["currency"] as String)
+            guard let rates = query.rates, rates.rate(of: currency) != nil else {
+                return Line(label: ExactString(label), currency: currency)
+            }
+            return Line(label: ExactString(label), currency: ExactString(rates.currency))
+        }
+
+        /// Returns the sum of a row, for money without the commission and in the currency of the rates.
+        private func sum(in row: SQLRow, isMoney: Bool) throws -> FigureSum {
+            let value = try FigureValue(sumsIn: row)
+            guard isMoney, query.rates != nil || query.figure.isWithoutCommission else { return FigureSum(value) }
+            let share: Int64 =
+                query.figure.isWithoutCommission
+                ? query.commissions.remainder(of: PurchaseSource(rawValue: try row["origin"])) : 1_000_000
+            let rate = query.rates?.rate(of: ExactString(try row["currency"] as String))
+            return FigureSum(value, times: FigureFactor(share: share, rate: rate ?? CurrencyRates.one))
+        }
+
+        /// The column that decides about the commission.
+        private var origin: String { query.figure.isWithoutCommission ? "source" : "''" }
+
+        private var label: String {
+            guard let group = query.group, group != .app else { return "''" }
+            return group.column
+        }
+
+        /// Returns the sum of each period.
+        func flow(_ measure: FigureMeasure, byCurrency: Bool, isMoney: Bool = true) throws -> FigureSeries {
+            var series = FigureSeries()
+            try each(measure) { ledgerID, row in
+                series.add(
+                    try sum(in: row, isMoney: byCurrency && isMoney), query.interval.start(of: try row["day"]),
+                    try line(row, of: ledgerID, byCurrency: byCurrency))
+            }
+            return series
+        }
+
+        /// Returns the sum of each period by age.
+        func ages(of measure: FigureMeasure) throws -> [Int64: FigureSeries] {
+            var series: [Int64: FigureSeries] = [:]
+            try each(measure) { ledgerID, row in
+                series[try row["age"], default: FigureSeries()].add(
+                    FigureSum(try FigureValue(sumsIn: row)), query.interval.start(of: try row["day"]),
+                    try line(row, of: ledgerID, byCurrency: false))
+            }
+            return series
+        }
+
+        private func each(_ measure: FigureMeasure, _ body: (LedgerID, SQLRow) throws -> Void) throws {
+            for ledgerID in ledgers {
+                try connection.each(
+                    """
+                    SELECT day, age, \(label) AS label, currency, \(origin) AS origin, \(FigureValue.sums) FROM figure
+                    WHERE app = ?1 AND environment = ?2 AND measure = ?3 AND day >= ?4 AND day <= ?5
+                    GROUP BY day, age, 3, currency, 5
+                    """,
+                    ledgerID.values + [
+                        .text(measure.rawValue), .integer(query.days.lowerBound), .integer(query.days.upperBound),
+                    ]
+                ) { try body(ledgerID, $0) }
+            }
+        }
+
+        /// Returns the sum of all changes up to the end of each period, or before it.
+        func level(_ measure: FigureMeasure, byCurrency: Bool, isBefore: Bool = false) throws -> FigureSeries {
+            var changes = try flow(measure, byCurrency: byCurrency)
+            var sums: [Line: FigureSum] = [:]
+            for ledgerID in ledgers {
+                try connection.each(
+                    """
+                    SELECT \(label) AS label, currency, \(FigureValue.sums) FROM figure
+                    WHERE app = ?1 AND environment = ?2 AND measure = ?3 AND day < ?4 GROUP BY 1, currency
+                    """, ledgerID.values + [.text(measure.rawValue), .integer(query.days.lowerBound)]
+                ) { row in
+                    guard try !FigureValue(sumsIn: row).isZero else { return }
+                    sums[try line(row, of: ledgerID, byCurrency: byCurrency), default: FigureSum()] += try sum(
+                        in: row, isMoney: byCurrency)
+                }
+            }
+            changes.lines.formUnion(sums.keys)
+            var levels = FigureSeries()
+            for line in changes.lines {
+                var sum = sums[line] ?? FigureSum()
+                for start in query.periods {
+                    if isBefore { levels.add(sum, start, line) }
+                    sum += changes.values[Place(start: start, line: line)] ?? FigureSum()
+                    if !isBefore { levels.add(sum, start, line) }
+                }
+            }
+            return levels
+        }
+    }
+}
+
+extension FigureValue {
+    /// The columns of the sum of several rows. Both sums have 64 bits: the number of rows is below 10^9.
+    fileprivate static let sums = """
+        CAST(SUM(high * 1000000000 + value / 1000000000) AS BIGINT) AS billions,
+        CAST(SUM(value % 1000000000) AS BIGINT) AS rest
+        """
+
+    fileprivate init(sumsIn row: SQLRow) throws { self.init(billions: try row["billions"], rest: try row["rest"]) }
+}

@@ -1,0 +1,183 @@
+import Foundation
+import Primitives
+import SQLStorage
+import SignedData
+import StoreModel
+
+/// The exports of answers and of events. They name customers by pseudonyms.
+extension LedgerExport {
+    /// The columns of `states`.
+    static let stateColumns =
+        ["app", "environment", "customer", "revision", "asOf", "validUntil", "kind"] + itemColumns.map(\.name)
+        + ["price", "currency"]
+
+    /// The columns of `events`.
+    static let eventColumns = [
+        "sequence", "app", "environment", "type", "createdAt", "customer", "alias", "asOf", "validUntil",
+        "activeFeatures",
+    ]
+
+    /// The members of a feature, a subscription and a purchase that identify no person, and their names there.
+    private static let itemColumns: [(name: String, members: [String])] = [
+        ("feature", ["name"]), ("productId", ["productID"]), ("transactionId", ["transactionID"]),
+        ("originalTransactionId", ["originalTransactionID"]), ("source", ["source"]), ("state", ["state"]),
+        ("isActive", ["isActive"]), ("from", ["from", "startedAt", "purchasedAt"]), ("until", ["until", "expiresAt"]),
+        ("effectiveUntil", ["effectiveUntil"]), ("gracePeriodUntil", ["gracePeriodUntil"]),
+        ("autoRenews", ["autoRenews"]), ("renewsTo", ["renewsTo"]), ("isTrial", ["isTrial"]),
+        ("isIntroductory", ["isIntroductory"]), ("cancelledAt", ["cancelledAt"]), ("revokedAt", ["revokedAt"]),
+        ("type", ["kind"]), ("quantity", ["quantity"]),
+    ]
+
+    /// The lists of an answer, and the kind of their rows.
+    private static let lists = [
+        ("features", "feature"), ("subscriptions", "subscription"), ("purchases", "purchase"),
+    ]
+
+    // MARK: - Answers
+
+    /// Writes a row for each feature, subscription and purchase of each stored answer, or one row for an empty answer.
+    ///
+    /// - Returns: The last event before the answers, so that an export of events continues from them.
+    static func exportStates(of database: any SQLDatabase, _ body: ([JSONValue]) throws -> Void) throws -> Int64 {
+        let (cursor, pseudonyms) = try database.read { connection in
+            let last = try connection.first(
+                "SELECT sequence FROM event WHERE sequence > 0 ORDER BY sequence DESC LIMIT 1", [])
+            return (try last.map { try $0["sequence"] as Int64 } ?? 0, try CustomerPseudonyms(connection))
+        }
+        var place = (app: "", environment: "", id: "")
+        while true {
+            let rows = try database.read { connection in
+                try connection.query(
+                    """
+                    SELECT app, environment, id, revision, answer, valid_until FROM customer
+                    WHERE (app, environment, id) > (?1, ?2, ?3) ORDER BY app, environment, id LIMIT ?4
+                    """, [.text(place.app), .text(place.environment), .text(place.id), .integer(pageSize)])
+            }
+            for row in rows {
+                place = (try row["app"], try row["environment"], try row["id"])
+                try states(in: row, pseudonyms).forEach(body)
+            }
+            guard rows.count == pageSize else { return cursor }
+        }
+    }
+
+    private static func states(in row: SQLRow, _ pseudonyms: CustomerPseudonyms) throws -> [[JSONValue]] {
+        let (app, environment, id): (String, String, String) = (try row["app"], try row["environment"], try row["id"])
+        let (revision, answer, validUntil): (Int64, [UInt8], Int64?) = (
+            try row["revision"], try row["answer"], try row["valid_until"]
+        )
+        // An answer that cannot be read has no values; `souk ledger replay` reports it.
+        let json = (try? JSONValue(parsing: answer)) ?? [:]
+        let first: [JSONValue] = [
+            .string(app), .string(environment), .string(try pseudonyms.pseudonym(of: id, in: app)), .number(revision),
+            json["asOf"] ?? .null, validUntil.map(date) ?? .null,
+        ]
+        var rows: [[JSONValue]] = []
+        for (list, kind) in lists {
+            for item in json[list]?.arrayValue ?? [] { rows.append(first + [.string(kind)] + values(ofItem: item)) }
+        }
+        let absent: [JSONValue] = Array(repeating: .null, count: stateColumns.count - first.count)
+        return rows.isEmpty ? [first + absent] : rows
+    }
+
+    private static func values(ofItem item: JSONValue) -> [JSONValue] {
+        var values: [JSONValue] = []
+        for (_, members) in itemColumns { values.append(members.lazy.compactMap { item[$0] }.first ?? .null) }
+        values.append(item["price"]?["amount"] ?? .null)
+        values.append(item["price"]?["currency"] ?? .null)
+        return values
+    }
+
+    // MARK: - Events
+
+    /// Writes the events after `cursor` in the order of the feed.
+    ///
+    /// - Returns: The last event.
+    static func exportEvents(
+        of database: any SQLDatabase, since cursor: Int64, _ body: ([JSONValue]) throws -> Void
+    ) throws -> Int64 {
+        let (pseudonyms, deleted) = try database.read { connection in
+            (
+                try CustomerPseudonyms(connection),
+                try cursor == 0
+                    ? []
+                    : connection.query(
+                        """
+                        SELECT app, environment, sequence FROM event_horizon WHERE sequence > ?1
+                        ORDER BY sequence, app, environment
+                        """, [.integer(cursor)])
+            )
+        }
+        var last = cursor
+        for row in deleted {
+            let sequence: Int64 = try row["sequence"]
+            last = max(last, sequence)
+            let names: [JSONValue] = [.string(try row["app"]), .string(try row["environment"])]
+            let absent: [JSONValue] = Array(repeating: .null, count: eventColumns.count - 4)
+            try body([.number(sequence)] + names + [.string("events.expired")] + absent)
+        }
+        var place = cursor
+        while true {
+            let rows = try database.read { connection in
+                try connection.query(
+                    """
+                    SELECT sequence, app, environment, customer, type, body, created_at, digest FROM event
+                    WHERE sequence > ?1 ORDER BY sequence LIMIT ?2
+                    """, [.integer(place), .integer(pageSize)])
+            }
+            for row in rows {
+                let event = try LedgerEvent(row, in: LedgerID(row))
+                try body(try values(of: event, pseudonyms))
+                place = event.sequence
+            }
+            guard rows.count == pageSize else { return max(last, place) }
+        }
+    }
+
+    private static func values(of event: LedgerEvent, _ pseudonyms: CustomerPseudonyms) throws -> [JSONValue] {
+        let app = event.ledgerID.app.rawValue
+        let first: [JSONValue] = [
+            .number(event.sequence), .string(app), .string(event.ledgerID.environment.rawValue),
+        ]
+        guard event.isIntact, let json = try? JSONValue(parsing: event.body) else {
+            let absent: [JSONValue] = Array(repeating: .null, count: eventColumns.count - first.count - 2)
+            return first + [.string("events.expired"), date(event.createdAt.milliseconds)] + absent
+        }
+        let alias = try json["alias"]?.stringValue.map { try pseudonyms.pseudonym(of: $0, in: app) }
+        let active = json["features"]?.arrayValue?.filter { $0["isActive"] == true }.compactMap { $0["name"] }
+        let customer = try pseudonyms.pseudonym(of: event.customer.rawValue, in: app)
+        let rest: [JSONValue] = [
+            .string(event.type), date(event.createdAt.milliseconds), .string(customer),
+            alias.map { JSONValue.string($0) } ?? .null, json["asOf"] ?? .null, json["validUntil"] ?? .null,
+            active.map { JSONValue.array($0) } ?? .null,
+        ]
+        return first + rest
+    }
+}
+
+/// The names of customers in exports: an HMAC with a secret of the app that stays in the ledger. A customer has the same
+/// pseudonym in every export, and only the ledger has the secret.
+struct CustomerPseudonyms {
+    private let secrets: [BundleID: HMACSHA256]
+
+    init(_ connection: any SQLConnection) throws {
+        var secrets: [BundleID: HMACSHA256] = [:]
+        for row in try connection.query("SELECT bundle_id, token_secret FROM app", []) {
+            guard let secret: [UInt8] = try row["token_secret"] else { continue }
+            // A customer token is an HMAC of base64url text, which has no spaces.
+            let code = try HMACSHA256(key: secret).code(for: Array("souk export customer".utf8))
+            secrets[BundleID(unchecked: try row["bundle_id"])] = try HMACSHA256(key: code)
+        }
+        self.secrets = secrets
+    }
+
+    /// Returns 32 hexadecimal digits.
+    func pseudonym(of customer: String, in app: String) throws -> String {
+        guard let secret = secrets[BundleID(unchecked: app)] else {
+            throw EntitlementServerError(
+                .internalInconsistency,
+                "The ledger has no secret for \(app), which makes pseudonyms: start souk serve once with this app.")
+        }
+        return Hex.encode(Array(secret.code(for: Array(customer.utf8)).prefix(16)))
+    }
+}
