@@ -15,7 +15,7 @@ import StoreModel
 final class FigureAggregator: Sendable {
     /// The version of the definitions. It grows when other contributions follow from the same facts; then all sums are
     /// computed again. A server with an earlier version leaves them to the others.
-    static let version: Int64 = 1
+    static let version: Int64 = 2
     /// The largest number of facts in one step. It is limited because writes on SQLite wait for the step's transaction.
     private let batchSize: Int64
 
