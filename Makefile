@@ -15,7 +15,7 @@ GATES := check-format check-imports check-waiting check-language check-build che
 # The gates share build folders and the output; one after the other.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-all self-test format bench cluster crash chaos chaos-cluster api lives archives secrets values extremes identities fuzz shake docs clean $(GATES)
+.PHONY: help run test check check-all self-test format bench cluster crash chaos chaos-cluster api lives archives secrets values figures extremes identities fuzz shake docs clean $(GATES)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -95,6 +95,11 @@ secrets: ## Put SECRETS=100000 random secrets into traffic, from SEED=1 on, and 
 values: ## Check that nothing is spent twice in VALUES=500 random histories of STEPS=120 with transfers, merges, erasures and refunds
 	@Scripts/install-dependencies test
 	@$(LONG) SOUK_VALUES=$(or $(VALUES),500) SOUK_VALUE_STEPS=$(or $(STEPS),120) Scripts/run-tests --filter ValueTests
+
+figures: ## Compare every figure with the store's books after two years of CUSTOMERS=2000 random customers, from SEED=1 (progress: .build-tests/tests.log)
+	@Scripts/install-dependencies test
+	@$(LONG) SOUK_FIGURE_CUSTOMERS=$(or $(CUSTOMERS),2000) SOUK_FIGURE_SEED=$(or $(SEED),1) \
+		Scripts/run-tests --filter FigureLivesTests
 
 extremes: ## Put extreme numbers and strings into every member of states, requests and catalogues of the simulator
 	@Scripts/install-dependencies test

@@ -273,7 +273,38 @@ extension ServerBench {
     }
 }
 
-@Suite struct SearchTests {
+@Suite(.onBothEngines) struct SearchTests {
+    @Test(arguments: [999, 1000, 1001])
+    func `customers with many other names are found once each, in their order`(count: Int) async throws {
+        let bench = try await ServerBench()
+        for customer in ["anna", "ben", "carl", "dora"] { _ = try await bench.grant(to: customer) }
+        try await bench.database.write { connection in
+            for number in 0..<count {
+                // The order of the names is not that of the customers.
+                try connection.execute(
+                    """
+                    INSERT INTO alias (app, environment, alias, customer, app_account_token, created_at)
+                    VALUES (?1, 'sandbox', ?2, ?3, ?4, 0)
+                    """,
+                    [
+                        .text(ServerBench.app.rawValue), .text("device-\(10_000 + number)"),
+                        .text(["dora", "ben", "anna"][number * 3 / count]), .text("token-\(number)"),
+                    ])
+            }
+        }
+        var (found, cursor): ([String], String?) = ([], nil)
+        repeat {
+            let page = try await bench.findPage("device-", cursor: cursor, limit: 1)
+            found += page.customers.map(\.customer.rawValue)
+            cursor = page.nextCursor
+        } while cursor != nil
+        #expect(found == ["anna", "ben", "dora"])
+        #expect(try await bench.find("device-10000") == ["dora"])
+        #expect(try await bench.find("device-2") == [])
+        #expect(try await bench.find("devicd") == [])
+        await bench.close()
+    }
+
     @Test func `customers are found by id, alias, transaction and order`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("10") { $0.webOrderLineItemId = "order-7" }, for: "anna")

@@ -66,24 +66,48 @@ table("ordered", """
     SELECT *, row_number() OVER (PARTITION BY app, environment, original ORDER BY purchased, expires, encode(id)) AS place
     FROM transactions WHERE type = 'autoRenewableSubscription'
 """)
-table("graces", f"""
+table("renewals", f"""
     SELECT app, environment, originalTransactionId AS original, {instant('signedDate')} AS signed,
         {instant('gracePeriodExpiresDate')} AS grace
-    FROM facts WHERE kind = 'renewal' AND gracePeriodExpiresDate IS NOT NULL
+    FROM facts WHERE kind = 'renewal'
 """)
-table("extended", """
-    WITH assigned AS (
-        SELECT g.app, g.environment, g.original, g.signed, g.grace, max(o.place) AS place
-        FROM graces g JOIN ordered o ON (o.app, o.environment, o.original) = (g.app, g.environment, g.original)
-            AND o.purchased <= g.signed AND o.expires <= g.grace
-        GROUP BY ALL
-    ), longest AS (
-        SELECT app, environment, original, place, max(grace) AS grace FROM assigned GROUP BY ALL
+# Each renewal info counts for the last period that had begun. The last one with a grace period has its end, unless a
+# later one without a grace period ended it.
+table("assigned", """
+    SELECT r.app, r.environment, r.original, r.signed, r.grace, max(o.place) AS place
+    FROM renewals r JOIN ordered o ON (o.app, o.environment, o.original) = (r.app, r.environment, r.original)
+        AND o.purchased <= r.signed AND (r.grace IS NULL OR o.expires <= r.grace)
+    GROUP BY ALL
+""")
+table("graces", """
+    WITH last AS (
+        SELECT * FROM assigned WHERE grace IS NOT NULL
+        QUALIFY row_number() OVER (
+            PARTITION BY app, environment, original, place ORDER BY signed DESC, grace DESC) = 1
     )
-    SELECT o.*, least(
-            greatest(o.expires, coalesce(l.grace, o.expires)), coalesce(o.revoked, 9000000000000000),
-            CASE WHEN o.upgraded THEN o.signed ELSE 9000000000000000 END) AS finish
-    FROM ordered o LEFT JOIN longest l USING (app, environment, original, place)
+    SELECT l.app, l.environment, l.original, l.place, least(any_value(l.grace), min(e.signed)) AS access
+    FROM last l JOIN ordered o USING (app, environment, original, place)
+    LEFT JOIN assigned e ON (e.app, e.environment, e.original, e.place) = (l.app, l.environment, l.original, l.place)
+        AND e.grace IS NULL AND e.signed > l.signed AND e.signed > o.expires
+    GROUP BY ALL
+""")
+whole = f"(expires - before_expires) % {7 * DAY} = 0" \
+    f" OR (expires - before_expires + {MONTH // 2}) // {MONTH} >= 1" \
+    f" AND abs(expires - before_expires - (expires - before_expires + {MONTH // 2}) // {MONTH} * {MONTH}) <= {3 * DAY}"
+# A period that was paid in the grace period of the one before is measured from there.
+table("extended", f"""
+    WITH reached AS (
+        SELECT o.*, greatest(o.expires, coalesce(g.access, o.expires)) AS access,
+        FROM ordered o LEFT JOIN graces g USING (app, environment, original, place)
+    ), preceded AS (
+        SELECT *, lag(expires) OVER w AS before_expires, lag(access) OVER w AS before_access
+        FROM reached WINDOW w AS (PARTITION BY app, environment, original ORDER BY place)
+    )
+    SELECT *, CASE WHEN purchased > before_expires AND purchased <= before_access
+            AND expires > before_expires AND ({whole}) THEN before_expires ELSE purchased END AS base,
+        least(access, coalesce(revoked, 9000000000000000),
+            CASE WHEN upgraded THEN signed ELSE 9000000000000000 END) AS finish
+    FROM preceded
 """)
 # Of several periods with one start the last remains, and each ends at the latest where the next one starts.
 table("periods", f"""
@@ -92,7 +116,7 @@ table("periods", f"""
         QUALIFY row_number() OVER (PARTITION BY app, environment, original, purchased ORDER BY place DESC) = 1
     ), clipped AS (
         SELECT *, least(finish, coalesce(lead(purchased) OVER w, finish)) AS ends,
-            expires - purchased AS length, (expires - purchased + {MONTH // 2}) // {MONTH} AS months
+            expires - base AS length, (expires - base + {MONTH // 2}) // {MONTH} AS months
         FROM kept WINDOW w AS (PARTITION BY app, environment, original ORDER BY place)
     )
     SELECT *, {day('purchased')} AS starts_on, {day('ends')} AS ends_on,

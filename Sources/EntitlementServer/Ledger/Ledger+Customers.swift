@@ -395,12 +395,7 @@ extension LedgerTransaction {
                 SELECT id FROM customer WHERE app = ?1 AND environment = ?2 AND id >= ?5 AND id < ?6 AND id > ?3
                 ORDER BY id LIMIT ?4
                 """, values() + page + [.text(query), .text(end)])
-            + ids(
-                """
-                SELECT DISTINCT customer AS id FROM alias
-                WHERE app = ?1 AND environment = ?2 AND alias >= ?5 AND alias < ?6 AND customer > ?3
-                ORDER BY customer LIMIT ?4
-                """, values() + page + [.text(query), .text(end)])
+            + aliasOwners(query, before: end, after: cursor, limit: limit)
             + [
                 "original_transaction_id = ?5", "order_id = ?5",
                 "transaction_id = ?5 AND fact.transaction_id <> fact.original_transaction_id",
@@ -415,6 +410,38 @@ extension LedgerTransaction {
                     """, values() + page + [.text(query)])
             }
         return Array(Set(found).sorted().prefix(limit))
+    }
+
+    /// Returns the customers that have another name from `query` up to `end`, in their order.
+    ///
+    /// Few names are found by the index of the names, and their customers sorted. Many names are read in the order of
+    /// the customers, because the first ones fill the page. The concatenations keep the database from choosing the other
+    /// index: it does not know how many names there are.
+    private func aliasOwners(
+        _ query: String, before end: String, after cursor: String, limit: Int
+    ) throws -> [CustomerID] {
+        let few: Int64 = 1000
+        let bounds = values(.text(query), .text(end))
+        let counted = try connection.query(
+            """
+            SELECT 1 AS one FROM alias WHERE app = ?1 AND environment = ?2 AND alias >= ?3 AND alias < ?4 LIMIT ?5
+            """, bounds + [.integer(few)])
+        let page: [SQLValue] = [.text(cursor), .integer(Int64(limit))]
+        guard counted.count < few else {
+            return try ids(
+                """
+                SELECT DISTINCT customer AS id FROM alias
+                WHERE app = ?1 AND environment = ?2 AND alias || '' >= ?3 AND alias || '' < ?4 AND customer > ?5
+                ORDER BY customer LIMIT ?6
+                """, bounds + page)
+        }
+        return try ids(
+            """
+            SELECT DISTINCT id FROM (
+                SELECT customer || '' AS id FROM alias
+                WHERE app = ?1 AND environment = ?2 AND alias >= ?3 AND alias < ?4
+            ) AS named WHERE id > ?5 ORDER BY id LIMIT ?6
+            """, bounds + page)
     }
 
     private func ids(_ sql: String, _ values: [SQLValue]) throws -> [CustomerID] {

@@ -165,21 +165,11 @@ struct FigurePeriod {
 
     /// Returns the periods that give access, in their order and without overlap.
     ///
-    /// A grace period continues the period before it, also after the payment failed for good: each renewal info counts
-    /// for the last period that had begun when it was signed.
-    ///
     /// - Parameter facts: The newest facts of the transactions, in the order of their starts.
     static func periods(of facts: [TransactionFact], renewals: [RenewalFact]) -> [FigurePeriod] {
         let ends = facts.map { $0.expiresDate ?? $0.purchaseDate }
-        var accessEnds = ends
-        for renewal in renewals {
-            guard let grace = renewal.gracePeriodExpiresDate,
-                let index = facts.indices.last(where: {
-                    facts[$0].purchaseDate <= renewal.signedDate && ends[$0] <= grace
-                })
-            else { continue }
-            accessEnds[index] = max(accessEnds[index], grace)
-        }
+        let graceEnds = graceEnds(of: facts, ends, renewals)
+        var accessEnds = graceEnds
         for (index, fact) in facts.enumerated() {
             if let revoked = fact.revocationDate { accessEnds[index] = min(accessEnds[index], revoked) }
             if fact.isUpgraded { accessEnds[index] = min(accessEnds[index], fact.signedDate) }
@@ -191,17 +181,62 @@ struct FigurePeriod {
             let end = next.map { min($0, accessEnds[index]) } ?? accessEnds[index]
             guard end > fact.purchaseDate else { continue }
             next = fact.purchaseDate
+            var start = fact.purchaseDate
+            // A payment in the grace period is late, and its period ends as if it were not.
+            if index > 0, fact.purchaseDate > ends[index - 1], fact.purchaseDate <= graceEnds[index - 1],
+                isWhole(from: ends[index - 1], to: ends[index])
+            {
+                start = ends[index - 1]
+            }
             periods.append(
                 FigurePeriod(
                     fact: fact, startDay: FigureDay.containing(fact.purchaseDate), endDay: FigureDay.containing(end),
-                    mrr: fact.isTrial ? 0 : monthly(fact.paidMillionths, from: fact.purchaseDate, to: ends[index])))
+                    mrr: fact.isTrial ? 0 : monthly(fact.paidMillionths, from: start, to: ends[index])))
         }
         return periods.reversed()
     }
 
+    /// Returns the end of each period with its grace period.
+    ///
+    /// A grace period continues the period before it, also after the payment failed for good: each renewal info counts
+    /// for the last period that had begun when it was signed. A later info without a grace period, which is signed in
+    /// it, ends it: the customer has turned renewal off.
+    private static func graceEnds(
+        of facts: [TransactionFact], _ ends: [Date], _ renewals: [RenewalFact]
+    ) -> [Date] {
+        var graces: [Int: (signed: Date, end: Date)] = [:]
+        for renewal in renewals {
+            guard let grace = renewal.gracePeriodExpiresDate,
+                let index = facts.indices.last(where: {
+                    facts[$0].purchaseDate <= renewal.signedDate && ends[$0] <= grace
+                })
+            else { continue }
+            let found = (signed: renewal.signedDate, end: grace)
+            if let known = graces[index], known >= found { continue }
+            graces[index] = found
+        }
+        var graceEnds = ends
+        for (index, grace) in graces { graceEnds[index] = grace.end }
+        for renewal in renewals where renewal.gracePeriodExpiresDate == nil {
+            guard let index = facts.indices.last(where: { facts[$0].purchaseDate <= renewal.signedDate }),
+                let grace = graces[index], renewal.signedDate > max(grace.signed, ends[index])
+            else { continue }
+            graceEnds[index] = min(graceEnds[index], renewal.signedDate)
+        }
+        return graceEnds
+    }
+
+    /// Whether the time between two instants is a number of weeks or, with a tolerance, of months.
+    private static func isWhole(from start: Date, to end: Date) -> Bool {
+        let (length, week) = (end.figureMilliseconds - start.figureMilliseconds, 7 * day)
+        let months = (length + month / 2) / month
+        return length > 0 && (length % week == 0 || months >= 1 && abs(length - months * month) <= tolerance)
+    }
+
     /// The mean length of a month, and the tolerance of a period of whole months, in milliseconds.
     private static let month: Int64 = 2_629_800_000
-    private static let tolerance: Int64 = 3 * 86_400_000
+    private static let day: Int64 = 86_400_000
+    private static let tolerance: Int64 = 3 * day
 
     /// Returns the amount for one month of a period that costs `amount`.
     ///

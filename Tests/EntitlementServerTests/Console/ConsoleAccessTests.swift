@@ -171,6 +171,23 @@ import Testing
         await bench.close()
     }
 
+    @Test func `a session is found behind cookies of other servers, and only under its name`() async throws {
+        let bench = try await ServerBench.withConsole()
+        let own = try #require(try await ConsoleVisitor.signedIn(at: bench).cookie)
+        let value = own.split(separator: "=", maxSplits: 1)[1]
+        for (cookies, status) in [
+            ("other=1; \(own)", 200), ("souk_console=x; \(own)", 200),
+            ("souk_console=1; souk_console=2; souk_console=3; \(own)", 200),
+            ("souk_console=1; souk_console=2; souk_console=3; souk_console=4; \(own)", 303),
+            ("xsouk_console=\(value)", 303), ("__Host-souk_console=\(value)", 303), ("souk_console", 303),
+        ] {
+            let page = try await bench.send(
+                .get, "/console", as: .none, headers: ["Host": "localhost", "Cookie": cookies])
+            #expect(page.status == status, "\(cookies.prefix(40))")
+        }
+        await bench.close()
+    }
+
     @Test func `behind a proxy, Host and Origin must match the configured origin exactly`() async throws {
         let bench = try await ServerBench.withConsole(access: .behindProxy(at: "https://console.example.com"))
         let secret = try #require(bench.keys[ServerBench.app]).secretKey
@@ -208,6 +225,17 @@ import Testing
             return headers
         }()
         #expect(try await bench.send(.get, "/console", as: .none, headers: twice).status == 403)
+        // A second Origin, and an absolute address with another host.
+        var two: HTTPHeaders = [
+            "Host": host, "Origin": origin, "Content-Type": "application/x-www-form-urlencoded",
+        ]
+        two.add("Origin", "https://evil.example")
+        let form = HTTPBody.text(HTTPQuery([("key", secret), ("role", "full")]).encoded)
+        #expect(try await bench.send(.post, "/console/sign-in", as: .none, headers: two, body: form).status == 403)
+        for (address, status) in [("https://evil.example/console", 403), ("https://\(host)/console", 200)] {
+            let page = try await bench.send(.get, address, as: .none, headers: ["Host": host, "Cookie": pair])
+            #expect(page.status == status, "\(address)")
+        }
         // The HTTP API is not affected.
         #expect(try await bench.get().status == 200)
         await bench.close()
@@ -219,7 +247,7 @@ import Testing
         ("https://console.example.com:443", false), ("https://console.example.com:0", false),
         ("https://console.example.com:65536", false), ("https://Console.example.com", false), ("https://", false),
         ("https://a@console.example.com", false), ("https://console.example.com?x", false), ("console", false),
-        ("https://-a", false), ("https://a b", false), ("https://ä.example", false), ("", false),
+        ("https://-a", false), ("https://.a", false), ("https://a b", false), ("https://ä.example", false), ("", false),
     ])
     func `the origin of a proxy must be in the form that browsers send`(origin: String, isAccepted: Bool) throws {
         if isAccepted {

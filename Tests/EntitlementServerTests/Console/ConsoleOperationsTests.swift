@@ -116,6 +116,46 @@ import Testing
         await bench.close()
     }
 
+    @Test func `a pending delivery is not repeated, and one that waits behind it counts as pending`() async throws {
+        let bench = try await ServerBench.withWebhook(WebhookReceiver { _, _ in 500 }) { $0.console = .loopback }
+        for id in ["1", "2"] { _ = try await bench.post(bench.purchase(id)) }
+        try await bench.deliver()
+        let visitor = try await ConsoleVisitor.signedIn(at: bench)
+        let page = try await visitor.get("/operations").text
+        #expect(page.contains("<dt>Pending</dt><dd>2</dd>") && page.contains("<dt>Failed</dt><dd>0</dd>"))
+        #expect(page.matches(of: /after an earlier one/).count == 1)
+        let number = try #require(page.firstMatch(of: /<tr><th scope="row">([0-9]+)<\/th><td><bdi>crm/)).output.1
+        let reply = try await visitor.submit(
+            "/deliveries/replay", [("delivery", String(number)), ("request", "pending")])
+        #expect(reply.status == 409)
+        #expect(try await visitor.get("/operations").text.contains("<dt>Pending</dt><dd>2</dd>"))
+        // The review of another action does not repeat a delivery.
+        _ = try await visitor.submit(
+            "/grants", [("id", "anna"), ("feature", "more"), ("reason", "x"), ("request", "g")])
+        let foreign = try await visitor.submit("/deliveries/replay", [("delivery", "all"), ("request", "g")])
+        #expect(foreign.status == 404 && foreign.location == nil)
+        await bench.close()
+    }
+
+    @Test func `events that a webhook of the app has not queued are counted`() async throws {
+        let secret = try WebhookSecret(ServerBench.webhookSecret)
+        let bench = try await ServerBench.withWebhook(WebhookReceiver { _, _ in 200 }) {
+            $0.console = .loopback
+            $0.webhooks.append(
+                Webhook(name: "foreign", app: ServerBench.otherApp, url: "https://b.example", secrets: [secret]))
+        }
+        _ = try await bench.post(bench.purchase("1"))
+        try await bench.deliver()
+        let visitor = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly)
+        #expect(try await visitor.get("/operations").text.contains("<dt>Not queued for crm</dt><dd>0 events</dd>"))
+        for id in ["2", "3"] { _ = try await bench.post(bench.purchase(id)) }
+        if ServerBench.engine == .postgreSQL { try await bench.numberEvents() }
+        let page = try await visitor.get("/operations").text
+        #expect(page.contains("<dt>Not queued for crm</dt><dd>2 events</dd>"))
+        #expect(!page.contains("foreign"))
+        await bench.close()
+    }
+
     @Test func `the last use of a key is stored once a minute, and not by a request`() async throws {
         let bench = try await ServerBench.withConsole()
         let job = try job("key uses", bench)

@@ -114,6 +114,42 @@ struct PurchaseFiguresTests {
         #expect(!found.contains { $0.hasPrefix("reactivated") })
     }
 
+    @Test func `a period that was paid in the grace period has the price of a whole one`() {
+        let grace = renewal(renews: true, grace: 47, isRetrying: true, signed: 31)
+        for (paidAt, end) in [(31.5, 59.0), (46, 59), (47, 59)] {
+            let found = lines([paid("1", 0, 31), paid("2", paidAt, end)], renewals: [grace])
+            #expect(found.contains("mrr 0=5000 59=-5000"), "\(found)")
+            #expect(!found.contains { $0.hasPrefix("mrrExpansion") })
+        }
+        // A week that is paid five days late.
+        let week = lines(
+            [paid("1", 0, 7), paid("2", 12, 14)], renewals: [renewal(renews: true, grace: 13, signed: 7)])
+        #expect(week.contains("mrr 0=21741.071 14=-21741.071"), "\(week)")
+        // A period that begins with its payment, with another length.
+        let other = lines([paid("1", 0, 31), paid("2", 41, 48)], renewals: [grace])
+        #expect(other.contains("mrr 0=5000 41=16741.071 48=-21741.071"), "\(other)")
+        // After the grace period.
+        let later = lines([paid("1", 0, 31), paid("2", 49, 59)], renewals: [grace])
+        #expect(later.contains { $0.hasPrefix("mrrReactivation 49=15218") }, "\(later)")
+    }
+
+    @Test func `a customer who turns renewal off in the grace period ends it`() {
+        let grace = renewal(renews: true, grace: 47, isRetrying: true, signed: 31)
+        let off = renewal(renews: false, signed: 36)
+        expect(
+            [paid("1", 0, 31)], renewals: [off, grace],
+            [
+                "active 0=1 36=-1", "new 0=1", "lost 36=1", "mrr 0=5000 36=-5000", "mrrNew 0=5000",
+                "mrrChurn 36=-5000", "payments 0=1", "revenue 0=5000",
+            ])
+        // Infos from before the failed payment, and from after the grace period, change nothing.
+        let others = [renewal(renews: true, signed: 20), renewal(renews: false, signed: 48)]
+        #expect(lines([paid("1", 0, 31)], renewals: [grace] + others).contains("lost 47=1"))
+        // Paid on day 40: an info after that belongs to the next period.
+        let next = lines([paid("1", 0, 31), paid("2", 40, 59)], renewals: [grace, renewal(renews: true, signed: 40)])
+        #expect(next.contains("active 0=1 59=-1"))
+    }
+
     @Test func `billing retry without a grace period is lost, and a later payment reactivates`() {
         expect(
             [paid("1", 0, 31), paid("2", 36, 67)],
