@@ -307,11 +307,7 @@ private func line(_ customer: String, _ signed: String) -> String {
         #expect(answer.purchases.map(\.productID) == ["com.example.darkroom.filmpack"])
     }
 
-    @Test
-    func
-        `a sync by customer leaves a purchase with its customer, even if many customer ids begin with the purchase's id`()
-        async throws
-    {
+    @Test func `a sync by customer finds the owner among many ids that begin like the purchase's`() async throws {
         let world = try await IngestionWorld()
         let filmPack: ProductID = "com.example.darkroom.filmpack"
         try await world.store("account", "create", "ada")
