@@ -13,6 +13,7 @@ enum Benchmarks {
         ("server", ServerBenchmark.run), ("launch", LaunchBenchmark.run),
         ("client", { try await PurchaseBenchmark.run() + MergedReadBenchmark.run() }),
         ("interception", InterceptionBenchmark.run), ("figures", FigureBenchmark.run),
+        ("console", ConsoleBenchmark.run),
         ("cluster", ClusterBenchmark.run),
     ]
 

@@ -59,7 +59,7 @@ enum FigureBenchmark {
     }
 
     /// Inserts subscriptions of one to twelve months that begin on days of 2024 and 2025, in ten countries.
-    private static func insert(_ numbers: ClosedRange<Int>, in database: SQLiteDatabase) async throws {
+    static func insert(_ numbers: ClosedRange<Int>, in database: SQLiteDatabase) async throws {
         try await database.write { connection in
             try connection.execute(
                 """

@@ -66,6 +66,7 @@ final class LoadClient {
         var received = 0
         var expected = Int.max
         while received < expected {
+            if received == buffer.count { buffer += [UInt8](repeating: 0, count: buffer.count) }
             let count = buffer.withUnsafeMutableBytes {
                 recv(descriptor, $0.baseAddress! + received, $0.count - received, 0)
             }
