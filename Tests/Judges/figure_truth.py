@@ -227,6 +227,9 @@ LEVELS = {"active-subscriptions", "active-trials", "mrr"}
 
 def series(figure, place=None, by_month=False):
     """Returns the values of a figure by (first day, group, age, currency)."""
+    if figure == "proceeds":  # All sales are of the App Store, whose usual commission is 30 %.
+        paid = series("revenue", place, by_month)
+        return {key: half_up(Fraction(value * 7, 10)) for key, value in paid.items()}
     flows = collections.defaultdict(int)
     for (name, day, dimensions, currency), value in sums.items():
         if name == figure and day <= last_day:

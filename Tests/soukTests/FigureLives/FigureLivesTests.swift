@@ -69,7 +69,7 @@ struct FigureLivesTests {
                 "from": .number(Int(FigureLife.start.timeIntervalSince1970) / 86_400), "days": .number(days),
             ])
         #expect(judged.status == 0, "\(judged.output)\(judged.errors)")
-        #expect(judged.json?["figures"] == 21)
+        #expect(judged.json?["figures"] == 22)
         if count > 100 { note("\(judged.output)") }
 
         // The export, against DuckDB.
