@@ -8,9 +8,9 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// Every page of the console over HTTP, of a ledger with 10⁶ customers. Each customer has another name, a purchase with
-/// a notification, an entry in the audit log and an event; there are as many further purchases with prices for the
-/// figures, and as many webhook deliveries. The reference is the page of the sign-in. `SOUK_BENCH_SHORT` uses 10⁴ customers.
+/// Reads the console's pages over HTTP, except reviews, from a ledger with 10⁶ customers. Each customer has an alias, a
+/// purchase, an entry in the audit log and an event. The ledger has as many notifications, webhook deliveries, and
+/// purchases with prices for the figures. The reference is the sign-in page. `SOUK_BENCH_SHORT` uses 10⁴ customers.
 enum ConsoleBenchmark {
     private static let webhook = "crm"
 
@@ -55,7 +55,7 @@ enum ConsoleBenchmark {
         let name: String
         /// The budget in milliseconds.
         let budget: Int
-        /// The paths that are read in turn.
+        /// The paths below `/console` that are read in turn.
         let paths: [String]
     }
 

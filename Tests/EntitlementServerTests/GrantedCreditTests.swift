@@ -38,7 +38,7 @@ extension ServerBench {
         #expect(try await bench.redeem([("a", "frame")]).json["balance"]?.intValue == 90)
         let left = try await bench.credit().json
         #expect(left["earned"]?.intValue == 150 && left["spent"]?.intValue == 60)
-        // The purchase paid only 10, so its receiver has the rest.
+        // The purchase paid only 10, so its new owner has the other 90.
         _ = try await bench.transfer("1", from: "anna", to: "ben")
         #expect(try await bench.balance(of: "ben") == 90)
         #expect(try await bench.balance() == 0)

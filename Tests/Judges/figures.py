@@ -1,9 +1,9 @@
 """Recomputes the daily sums of the figures from an export of the facts, with DuckDB.
 
-Reads {"facts": "<CSV file>", "figures": "<CSV file>"} on standard input; prints {"sums": number, "differences": […]}
-and exits 0 if every sum is equal, else 1. With "answers" (the JSON of `souk figures NAME --by day --json`), "tables"
-(of rates) and "commissions" it also computes the proceeds and the converted amounts of these answers. It follows the definitions of Documentation/Figures.md and shares no code
-with the server.
+Reads {"facts": "<CSV file>", "figures": "<CSV file>"} on standard input; prints {"sums": number, "measures": number,
+"values": number, "differences": […]} and exits 0 if every sum is equal, else 1. With "answers" (the JSON of `souk figures
+NAME --by day --json`), "tables" (of rates) and "commissions" it also computes the values of these answers from the sums.
+It follows the definitions of Documentation/Figures.md and shares no code with the server.
 """
 
 import collections
@@ -232,7 +232,7 @@ sums = db.execute("SELECT count(*) FROM found").fetchone()[0]
 measures = db.execute("SELECT count(DISTINCT measure) FROM found").fetchone()[0]
 
 
-# Answers about single days, from the sums above: the figure's measures, and how they make up a value.
+# The measures of the figures whose answers are judged. A value of a level is the sum of all changes up to its day.
 FLOWS = {"revenue": "revenue", "proceeds": "revenue", "refunds": "refunds", "mrr-churn": "mrrChurn"}
 LEVELS = {"mrr": "mrr"}
 

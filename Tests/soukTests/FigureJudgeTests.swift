@@ -13,7 +13,7 @@ struct FigureJudgeTests {
     private static let app = "com.example.darkroom"
     private static let subscriptions = ["pro.monthly", "pro.yearly", "plus.monthly", "plus.yearly"]
 
-    /// One table has a rate for each currency of the lives, and the other one does not.
+    /// This table has a rate for each currency of the lives; `otherRates` lacks some.
     private static let rates: JSONValue = [
         "name": "ECB of a test", "currency": "JPY", "rates": ["USD": "158.123456789012", "EUR": "184.000000000001"],
     ]
@@ -78,7 +78,7 @@ struct FigureJudgeTests {
         other["commissions"] = ["appStore": "0.153301"]
         #expect(try await OutsideJudge.judge("figures.py", other).status == 1)
 
-        // The judge finds a value that differs by the last unit.
+        // The judge finds a sum of revenue that is exported as a sum of refunds.
         let figures = try folder.text("figures.csv").replacing("revenue,", with: "refunds,", maxReplacements: 1)
         _ = try folder.write("changed.csv", Array(figures.utf8))
         let changed = try await OutsideJudge.judge(

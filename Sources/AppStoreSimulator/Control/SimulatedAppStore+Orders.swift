@@ -73,8 +73,8 @@ extension SimulatedAppStore {
     ///   - quantity: The quantity.
     ///   - offerID: The identifier of an offer.
     ///   - offerKind: The kind of the offer. `nil` means the promotional or else the win-back offer with `offerID`.
-    ///   - allowsIntroductoryOffer: Whether a new subscriber gets the introductory offer of the product. Without it the
-    ///     account stays eligible for the offer.
+    ///   - allowsIntroductoryOffer: Whether a new subscriber gets the introductory offer of the product. With `false`
+    ///     the account stays eligible for this offer.
     ///   - appAccountToken: The app account token.
     ///   - simulatesAskToBuy: Whether the purchase waits for approval, whatever the setting of the account.
     /// - Returns: The transaction.

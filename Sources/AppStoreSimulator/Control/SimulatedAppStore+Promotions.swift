@@ -10,7 +10,7 @@ extension SimulatedAppStore {
     /// Begins a promoted purchase: the customer taps a product on the app's page in the App Store.
     ///
     /// It sells nothing. The first device of the account that takes the purchase completes it, now or when the app is
-    /// next started. A second tap on the same product begins no second purchase.
+    /// next started. A second tap on the same product replaces the first one.
     ///
     /// - Parameters:
     ///   - product: The product.
@@ -93,7 +93,7 @@ extension SimulatorDatabase {
         ).map(Self.promotion)
     }
 
-    /// The promoted purchases of all accounts that no device has taken, oldest first.
+    /// The promoted purchases that no device has taken, of all accounts, oldest first.
     func promotedPurchases() throws -> [(OpenPromotion, AccountName)] {
         try sql.query(
             """

@@ -61,7 +61,7 @@ extension FrontDeskPage {
         const legend = (kinds) => make("ul", { class: "legend", "aria-label": "Legend" }, kinds.map((kind) => make("li", {},
           make("svg", { width: 26, height: 14, "aria-hidden": "true" }, bar(kind, { x: 1, y: 1, width: 24, height: 12 })), kindNames[kind])));
 
-        // Shortens a name to about the width of the picture. The table has all of it.
+        // Shortens a name to about the width of the picture. The table has the complete name.
         const labelOf = (name, width) => {
           const letters = Array.from(name), limit = Math.max(10, Math.floor(width / 9));
           return letters.length > limit ? letters.slice(0, limit).join("") + "…" : name;

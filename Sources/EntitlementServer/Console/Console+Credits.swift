@@ -22,7 +22,7 @@ extension Console {
         let price: Int
     }
 
-    /// Returns the kind of credit of a form. Throws 404.
+    /// Returns the kind of credit that a form names. Throws 404 for an unknown one.
     private func credit(_ request: ConsoleRequest) throws(ConsoleRefusal) -> (type: String, CreditTable.Credit) {
         let type = request.fields["credit"] ?? ""
         let credits = ledger.rules[request.session.caller.app].rules.credits.credits
@@ -97,7 +97,7 @@ extension Console {
 
     // MARK: - Giving
 
-    /// Reads the gift of a form. Throws 400 and 404.
+    /// Reads the credit grant of a form. Throws 400 and 404.
     private func gift(_ request: ConsoleRequest) throws -> (grant: CreditGrant, credit: CreditTable.Credit) {
         let (type, credit) = try credit(request)
         guard let amount = request.fields["amount"].flatMap({ Int64(digits: $0) }).flatMap({ Int(exactly: $0) }) else {

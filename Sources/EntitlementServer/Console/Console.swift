@@ -160,8 +160,8 @@ struct Console: Sendable {
         return response
     }
 
-    /// Returns a response with a page, for this origin only. Other pages have the policy `no-referrer`, with which
-    /// browsers send the origin "null" with forms.
+    /// Returns a response with a page that only this origin can use. Its referrer policy is `same-origin`, because with
+    /// `no-referrer`, the policy of other pages, browsers send forms with the origin "null".
     static func response(_ page: Page, status: Int = 200) -> HTTPResponse {
         var response = HTTPResponse(status: status, page: page)
         response.headers["Referrer-Policy"] = "same-origin"

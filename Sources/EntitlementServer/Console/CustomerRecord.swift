@@ -11,7 +11,7 @@ struct CustomerRecord: Sendable {
         let withdrawnAt: Date?
     }
 
-    /// The credit of one kind, with its origin.
+    /// The credit of one kind, with the purchases that gave it.
     struct CreditEntry: Sendable {
         let type: String
         let account: CreditAccount
@@ -31,7 +31,7 @@ struct CustomerRecord: Sendable {
     let grants: [GrantEntry]
     /// The credit of each kind that the app has.
     let credits: [CreditEntry]
-    /// The newest credit of operators.
+    /// The newest credit grants.
     let creditGrants: [CreditGrantEntry]
     let facts: FactList
     /// The newest entries of the audit log.

@@ -3,7 +3,8 @@ import Primitives
 import StoreModel
 
 extension FigureQuery.Answer {
-    /// The rows as CSV (RFC 4180), with the name of the rates for converted values. A text that a spreadsheet would compute as a formula begins with an apostrophe.
+    /// The rows as CSV (RFC 4180), with the name of the rates for converted values. A text that a spreadsheet would
+    /// compute as a formula begins with an apostrophe.
     var csv: String {
         var lines = ["figure,at,group,age,value,currency" + (rates == nil ? "" : ",rates")]
         for row in rows {

@@ -1,13 +1,13 @@
 import StoreModel
 
-/// A figure that can be asked for, with its formula over the daily sums.
+/// A figure that the server serves, with its formula over the daily sums.
 package struct Figure: Sendable {
     package enum Unit: String, Sendable {
         /// A whole number.
         case count
         /// An amount in one currency.
         case money
-        /// A number from 0 to 1.
+        /// A ratio, such as 0.05. Churn can exceed 1.
         case ratio
     }
 
@@ -16,7 +16,7 @@ package struct Figure: Sendable {
         case level(FigureMeasure)
         /// The sum of a period.
         case flow(FigureMeasure)
-        /// The sum of a period, divided by another sum of it.
+        /// The sum of a period, divided by another sum of the same period.
         case ratio(FigureMeasure, to: FigureMeasure)
         /// The sum of a period, divided by a level before it.
         case ratioToLevel(FigureMeasure, to: FigureMeasure)
@@ -30,7 +30,7 @@ package struct Figure: Sendable {
 
     package let name: String
     package let unit: Unit
-    /// A phrase that says what it is.
+    /// A phrase that defines the figure.
     package let summary: String
     let formula: Formula
 

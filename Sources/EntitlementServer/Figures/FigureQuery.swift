@@ -21,7 +21,7 @@ package struct FigureQuery: Sendable {
     ///   - from: The first day; its whole period counts.
     ///   - to: The last day.
     ///   - rates: The rates that convert amounts of money.
-    /// - Returns: `nil` if `to` is before `from`, or if there are more than `maximumRows` periods.
+    /// - Returns: `nil` if `to` is before `from`, and for more than `maximumRows` periods of a day, or 200 years.
     package init?(
         _ figure: Figure, from: Int64, to: Int64, by interval: FigureInterval, group: FigureGroup?,
         commissions: Commissions = .usual, rates: CurrencyRates? = nil
@@ -45,7 +45,7 @@ package struct FigureQuery: Sendable {
         package let group: String?
         /// The age of a cohort in months.
         package let age: Int64?
-        /// A number, or millionths of a currency, or millionths.
+        /// The value by the unit of the figure: a count, millionths of the currency, or a ratio in millionths.
         package let value: FigureValue
         package let currency: String?
     }
@@ -60,7 +60,7 @@ package struct FigureQuery: Sendable {
         /// The rates that converted the values.
         package let rates: CurrencyRates?
 
-        /// The currencies of rows for which the table has no rate, in their order.
+        /// The currencies of rows for which the table has no rate, sorted.
         package var unconverted: [String] {
             guard let rates else { return [] }
             let currencies = Set(rows.compactMap { $0.currency.map { ExactString($0) } })

@@ -4,7 +4,8 @@ import StoreModel
 
 /// The values of a figure by period, label and currency.
 struct FigureSeries: Sendable {
-    /// A series of its own: a value of the dimension, and a currency.
+    /// One series of a figure: a value of the dimension `query.group`, and a currency. Each is empty if the series is not
+    /// divided by it.
     struct Line: Hashable, Sendable {
         let label: ExactString
         let currency: ExactString
@@ -44,7 +45,8 @@ struct FigureSeries: Sendable {
             return Line(label: ExactString(label), currency: ExactString(rates.currency))
         }
 
-        /// Returns the sum of a row, for money without the commission and in the currency of the rates.
+        /// Returns the sum of a row. Subtracts the commission from proceeds, and converts money if the query has a rate for
+        /// its currency.
         private func sum(in row: SQLRow, isMoney: Bool) throws -> FigureSum {
             let value = try FigureValue(sumsIn: row)
             guard isMoney, query.rates != nil || query.figure.isWithoutCommission else { return FigureSum(value) }
@@ -55,7 +57,7 @@ struct FigureSeries: Sendable {
             return FigureSum(value, times: FigureFactor(share: share, rate: rate ?? CurrencyRates.one))
         }
 
-        /// The column that decides about the commission.
+        /// The column by which proceeds choose the commission.
         private var origin: String { query.figure.isWithoutCommission ? "source" : "''" }
 
         private var label: String {
@@ -100,7 +102,7 @@ struct FigureSeries: Sendable {
             }
         }
 
-        /// Returns the sum of all changes up to the end of each period, or before it.
+        /// Returns the sum of all changes up to the end of each period, or, if `isBefore`, up to its beginning.
         func level(_ measure: FigureMeasure, byCurrency: Bool, isBefore: Bool = false) throws -> FigureSeries {
             var changes = try flow(measure, byCurrency: byCurrency)
             var sums: [Line: FigureSum] = [:]

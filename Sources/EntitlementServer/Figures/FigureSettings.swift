@@ -41,8 +41,8 @@ package struct FigureSettingErrors: Error, Equatable {
 
 /// Decimal numbers as integers.
 enum DecimalText {
-    /// Returns a number without a sign, such as `0.15`, multiplied by 10^`decimals`; `nil` for any other text, or for a
-    /// number with more decimals or more than 18 digits.
+    /// Returns a number without a sign, such as `0.15`, multiplied by 10^`decimals`; `nil` for any other text, for a
+    /// number with more decimals, and for a result that exceeds `Int64`.
     static func integer(_ text: String, decimals: Int) -> Int64? {
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         guard (1...2).contains(parts.count), parts.allSatisfy({ !$0.isEmpty }),
@@ -57,7 +57,7 @@ enum DecimalText {
         return Int64(String(decoding: digits.isEmpty ? [UInt8(ascii: "0")] : digits, as: UTF8.self))
     }
 
-    /// Returns the decimal number without zeros at its end.
+    /// Returns `value` / 10^`decimals` as a decimal number without zeros at the end of its fraction.
     static func text(of value: Int64, decimals: Int) -> String {
         var digits = String(value.magnitude)
         digits = String(repeating: "0", count: max(0, decimals + 1 - digits.count)) + digits

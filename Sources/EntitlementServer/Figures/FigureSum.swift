@@ -16,7 +16,7 @@ struct FigureFactor: Sendable {
 /// An exact sum of values with factors. It is rounded once, when it is complete.
 struct FigureSum: Sendable {
     private var whole: FigureValue
-    /// The rest in 10^-18. It can exceed 1, and can have the other sign.
+    /// The rest in 10^-18. Its magnitude can exceed 1, and its sign can differ from the sign of `whole`.
     private var rest: FigureValue = 0
 
     init(_ value: FigureValue = 0) { whole = value }

@@ -17,7 +17,8 @@ extension LedgerExport {
         "activeFeatures",
     ]
 
-    /// The members of a feature, a subscription and a purchase that identify no person, and their names there.
+    /// The columns of a feature, a subscription or a purchase. Each has the first of `members` that the item has. None
+    /// identifies a person.
     private static let itemColumns: [(name: String, members: [String])] = [
         ("feature", ["name"]), ("productId", ["productID"]), ("transactionId", ["transactionID"]),
         ("originalTransactionId", ["originalTransactionID"]), ("source", ["source"]), ("state", ["state"]),
@@ -37,7 +38,7 @@ extension LedgerExport {
 
     /// Writes a row for each feature, subscription and purchase of each stored answer, or one row for an empty answer.
     ///
-    /// - Returns: The last event before the answers, so that an export of events continues from them.
+    /// - Returns: The number of the last event before the answers. An export of events can continue after it.
     static func exportStates(of database: any SQLDatabase, _ body: ([JSONValue]) throws -> Void) throws -> Int64 {
         let (cursor, pseudonyms) = try database.read { connection in
             let last = try connection.first(
@@ -90,9 +91,10 @@ extension LedgerExport {
 
     // MARK: - Events
 
-    /// Writes the events after `cursor` in the order of the feed.
+    /// Writes the events after `cursor` in the order of the feed. First comes a row `events.expired` for each app and
+    /// environment in which events after `cursor` were deleted; with the cursor 0 there is none.
     ///
-    /// - Returns: The last event.
+    /// - Returns: The number of the last event, also if it was deleted.
     static func exportEvents(
         of database: any SQLDatabase, since cursor: Int64, _ body: ([JSONValue]) throws -> Void
     ) throws -> Int64 {
@@ -155,8 +157,8 @@ extension LedgerExport {
     }
 }
 
-/// The names of customers in exports: an HMAC with a secret of the app that stays in the ledger. A customer has the same
-/// pseudonym in every export, and only the ledger has the secret.
+/// The pseudonyms of customer ids and aliases in exports: an HMAC with a secret of the app that stays in the ledger. A
+/// customer has the same pseudonym in every export.
 struct CustomerPseudonyms {
     private let secrets: [BundleID: HMACSHA256]
 

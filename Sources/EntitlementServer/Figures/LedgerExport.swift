@@ -50,7 +50,7 @@ package enum LedgerExport {
     /// Calls `body` with each row, whose values have the order of `columns`; an absent value is `null`.
     ///
     /// - Parameters:
-    ///   - cursor: The cursor of the last export; facts or events after it are exported.
+    ///   - cursor: The cursor of the last export; facts or events after it are exported. States and figures ignore it.
     /// - Returns: The cursor of the next export: the number of the last fact or event that was exported, or of the last
     ///   fact that the figures contain, or of the last event before the answers.
     package static func run(

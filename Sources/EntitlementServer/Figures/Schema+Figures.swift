@@ -54,8 +54,8 @@ extension Schema {
         ],
         minimumProgram: Schema.programs.name)
 
-    /// The part of a sum above 10^18, so that no sum exceeds 64 bits. The new version of the sums keeps servers without
-    /// this column from changing them.
+    /// The multiple of 10^18 in a sum has the column `high`, so that neither column exceeds 64 bits. Servers without this
+    /// column do not change the sums, because the version of the sums is new.
     static let figureSums = SQLMigration(
         "0022 figure sums",
         [

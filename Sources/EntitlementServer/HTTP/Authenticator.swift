@@ -138,7 +138,8 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// Authenticates a request. Sets the caller and environment also if the request is refused.
+    /// Authenticates a request. Sets `found` and `known` if the request has a valid key and environment, also if it is
+    /// refused.
     private func admit(
         _ call: Call, as access: ServerHandler.Access, by credential: ServerHandler.Credential,
         _ found: inout Caller?, _ known: inout StoreEnvironment?, _ respond: (RequestContext) throws -> HTTPReply

@@ -5,8 +5,8 @@ import StoreModel
 
 /// The rights of an API key.
 package enum KeyKind: String, Sendable, CaseIterable {
-    /// Ships in apps: may present purchases and read a customer. Some endpoints also need the customer's token, and the
-    /// others need a secret key.
+    /// Ships in apps: may present purchases and read a customer, at some endpoints only with the customer's token. All
+    /// other endpoints need a secret key.
     case `public`
     /// Stays on servers: may do everything.
     case secret

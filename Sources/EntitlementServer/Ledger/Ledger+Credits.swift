@@ -156,7 +156,7 @@ extension LedgerTransaction {
         return own
     }
 
-    /// Returns the debt of a customer for units of a purchase that another customer has now; 0 if not refunded.
+    /// Returns the debt of a customer for units of a purchase that another customer has now; 0 if no refund caused one.
     private func debt(
         for original: TransactionID, spentBy customer: CustomerID, _ own: Int, _ type: String,
         in credit: CreditTable.Credit
@@ -243,8 +243,8 @@ extension LedgerTransaction {
         }
     }
 
-    /// Moves all redemptions and all credit of operators to another customer. An item that both redeemed keeps one redemption with both costs, so
-    /// that a merge never returns credit.
+    /// Moves all redemptions and all credit grants to another customer. An item that both redeemed keeps one redemption
+    /// with both costs, so that a merge never returns credit.
     func moveRedemptions(from old: CustomerID, to new: CustomerID) throws {
         let names = values(.text(old.rawValue), .text(new.rawValue))
         let duplicates = try connection.query(
@@ -293,7 +293,7 @@ extension LedgerTransaction {
                 .text(grant.reason), .integer(now.milliseconds)))
     }
 
-    /// Returns the credit of operators, newest first, at most `limit`.
+    /// Returns the credit grants of a customer, newest first, at most `limit`.
     func creditGrants(of customer: CustomerID, limit: Int) throws -> [(grant: CreditGrant, at: Date)] {
         try connection.query(
             """
@@ -355,7 +355,7 @@ extension LedgerTransaction {
 
 /// Credit that an operator gives a customer.
 struct CreditGrant: Sendable {
-    /// The largest number of units of one gift.
+    /// The largest number of units of one grant.
     static let maximum = 1_000_000_000
 
     let id: String
@@ -371,7 +371,7 @@ struct CreditGrant: Sendable {
         self.reason = reason
     }
 
-    /// Creates a gift from a request. Throws 400 for an invalid field.
+    /// Creates a credit grant from a request. Throws 400 for an invalid field.
     init(_ asked: CreditGrantRequest, id: String, type: String) throws {
         guard (1...Self.maximum).contains(asked.amount) else {
             throw Refusal.invalid("amount", "should be a number from 1 to \(Self.maximum)")
@@ -384,8 +384,9 @@ struct CreditGrant: Sendable {
 }
 
 extension Schema {
-    /// The purchases that paid for each redemption. The `cost` of a redemption is the sum of its `spending` and its
-    /// `debt`; `given` is the number of units that the purchase had given at that time.
+    /// The purchases that paid for each redemption. The `cost` of a redemption is the sum of its `spending`, its
+    /// `debt` and, since `grantedCredit`, its `granted`. `given` is the number of units that the purchase had given at that
+    /// time.
     ///
     /// Earlier redemptions start as debts, which `Ledger.assignOldRedemptions` assigns when the ledger is opened.
     static let spending = SQLMigration(
@@ -430,9 +431,9 @@ extension Schema {
     /// The credit that operators gave. A redemption's `granted` is the part of its cost that this credit paid: the cost
     /// is the sum of `granted`, `debt` and the `spending`.
     ///
-    /// On PostgreSQL, a server of an earlier release does not know the table. The reference makes its merge of a customer
-    /// with such credit fail, so that no credit is lost, and follows its erasures. It is checked at the commit, because
-    /// the row of a new customer is written last.
+    /// On PostgreSQL, servers of an earlier release can use the database without knowing the table. Because of the foreign
+    /// key, their merge of a customer with such credit fails, so that no credit is lost, and their erasure renames the
+    /// customer here too. The key is checked at the commit, because the row of a new customer is written last.
     static let grantedCredit = SQLMigration(
         "0023 granted credit",
         [

@@ -412,11 +412,11 @@ extension LedgerTransaction {
         return Array(Set(found).sorted().prefix(limit))
     }
 
-    /// Returns the customers that have another name from `query` up to `end`, in their order.
+    /// Returns the customers with an alias from `query` to before `end`, ordered by id: those after `cursor`.
     ///
-    /// Few names are found by the index of the names, and their customers sorted. Many names are read in the order of
-    /// the customers, because the first ones fill the page. The concatenations keep the database from choosing the other
-    /// index: it does not know how many names there are.
+    /// Fewer than 1000 matching aliases are found by the index of the aliases, and their customers are sorted. More
+    /// aliases are read in the order of the customers, because the first ones fill the page. The concatenations prevent
+    /// the database from choosing the other index: it does not know how many aliases match.
     private func aliasOwners(
         _ query: String, before end: String, after cursor: String, limit: Int
     ) throws -> [CustomerID] {

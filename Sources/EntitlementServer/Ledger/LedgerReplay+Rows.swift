@@ -27,7 +27,7 @@ extension LedgerReplay {
         }
     }
 
-    /// Finds purchases, grants, credit of operators and entries of the audit log of customers without a row.
+    /// Finds purchases, grants, credit grants and entries of the audit log whose customer has no row.
     func checkCustomers(_ report: inout Report) throws {
         for table in ["holder", "customer_grant", "granted_credit", "audit_entry"] {
             try database.read { connection in
@@ -134,7 +134,7 @@ extension LedgerReplay {
         }
     }
 
-    /// Finds customers who spent more credit of operators than they got.
+    /// Finds customers who spent more credit of operators than operators gave them.
     func checkGrantedCredit(_ report: inout Report) throws {
         try database.read { connection in
             try connection.each(

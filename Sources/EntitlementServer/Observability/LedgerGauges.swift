@@ -1,8 +1,8 @@
 import Foundation
 import StoreModel
 
-/// The gauges of the keys and of the database. They have no values while the database cannot be read, so that the other
-/// metrics can be read then.
+/// The gauges of the keys and of the database. If one cannot be read, it has no values, and the other metrics are
+/// exported without it.
 enum LedgerGauges {
     /// The largest number of keys with a value: the most recently used ones. Each key is a time series.
     static let keyLimit = 100

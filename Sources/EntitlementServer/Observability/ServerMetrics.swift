@@ -7,7 +7,7 @@ final class ServerMetrics: Sendable {
     static let unknownPath = "none"
 
     /// A metric whose values are read when the metrics are exported. If it has several values, `label` is the name of
-    /// the label that distinguishes them. Its values are few, or limited.
+    /// the label that distinguishes them. Each value is a time series, so limit their number.
     struct Gauge: Sendable {
         let name: String
         let help: String

@@ -92,10 +92,11 @@ public struct CreditBalance: Codable, Hashable, Sendable {
     public var type: String
     /// The credit that is left: `earned - spent`. It can be negative after a refund of spent credit.
     public var balance: Int
-    /// The credit that the customer's purchases gave, without refunded purchases, and that operators gave.
+    /// The credit that the customer's purchases and operators gave. Of a refunded purchase only the units that other
+    /// owners spent count.
     public var earned: Int
-    /// The credit that was spent: of these purchases by all their present and past owners, and of operators by the
-    /// customer.
+    /// The credit that was spent: by present and past owners from these purchases, and by the customer from the credit
+    /// of operators.
     public var spent: Int
     /// The cost of each type of item.
     public var prices: [String: Int]
@@ -104,7 +105,7 @@ public struct CreditBalance: Codable, Hashable, Sendable {
     ///
     /// - Parameters:
     ///   - type: The kind of credit.
-    ///   - earned: The credit that the customer's purchases and operators gave, without refunded purchases.
+    ///   - earned: The credit that the customer's purchases and operators gave.
     ///   - spent: The credit that was spent, also by other present and past owners of the purchases.
     ///   - prices: The cost of each type of item.
     public init(type: String, earned: Int, spent: Int, prices: [String: Int]) {

@@ -1,8 +1,9 @@
 import Foundation
 
-/// The account of one customer for one kind of credit: the units that purchases gave, and the units that were spent.
+/// The account of one customer for one kind of credit: the units that purchases and operators gave, and the units that
+/// were spent.
 ///
-/// Spent units belong to the purchase that paid for them and move with it to its next owner. Customers who share a
+/// Units that were spent from a purchase belong to it and move with it to its next owner. Customers who share a
 /// purchase share the rest of its units. All owners together spend at most the units that the purchase gave. A refund
 /// can make a balance negative, but only the balance of the customer who spent the units. A debt cannot be passed on
 /// with a purchase.

@@ -16,9 +16,9 @@ package enum FigureMeasure: String, CaseIterable, Sendable {
     /// Conversions on the day on which the trial started.
     case trialsConverted
     case payments, revenue, refunded, refunds
-    /// Subscriptions of a first day that are active an age later.
+    /// Subscriptions in a paid period `age` months after `day`, the day of their first paid period.
     case retained
-    /// Revenue of the subscriptions of a first day, at an age.
+    /// Revenue `age` months after `day`, the day of the first paid period of the subscription.
     case cohortRevenue
 }
 
@@ -27,7 +27,7 @@ package struct FigureKey: Hashable, Sendable {
     package var measure: FigureMeasure
     /// The number of days since 1970-01-01 in UTC.
     package var day: Int64
-    /// The age in whole months, of the measures of cohorts; 0 in others.
+    /// The age in whole months for `retained` and `cohortRevenue`; 0 for other measures.
     package var age: Int64 = 0
     package var product: ExactString = ""
     /// The country of the storefront; empty if unknown.

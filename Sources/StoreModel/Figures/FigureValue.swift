@@ -5,8 +5,8 @@
 ///     let sum = FigureValue(1_000_000_000_000_000) + FigureValue(1)
 ///     sum.text                                                        // "1000000000000001"
 ///
-/// A contribution is at most 10^15, and a ledger has fewer than 2^63 facts. So no sum of contributions reaches the end
-/// of the range, where a sum stays.
+/// A sum beyond the range becomes the end of the range. No sum of contributions gets there: a contribution is at most
+/// 10^15, and a ledger has fewer than 2^63 facts.
 package struct FigureValue: Hashable, Sendable {
     /// The base of `high`.
     package static let base: Int64 = 1_000_000_000_000_000_000
@@ -109,7 +109,7 @@ extension FigureValue: CustomStringConvertible {
 // MARK: - Products and quotients
 
 extension FigureValue {
-    /// Returns the product of two numbers whose magnitudes are at most 10^18.
+    /// Returns the product of two numbers. A product beyond the range becomes about the end of the range.
     package static func product(_ left: Int64, _ right: Int64) -> FigureValue {
         let wide = left.magnitude.multipliedFullWidth(by: right.magnitude)
         guard wide.high < base.magnitude else {

@@ -140,7 +140,7 @@ enum FigureCommands {
         return query
     }
 
-    /// Returns the table of `--currency`.
+    /// Returns the table of rates to the currency of `--currency`; `nil` without this option.
     private static func rates(_ arguments: Arguments, _ settings: FigureSettings) throws -> CurrencyRates? {
         guard let currency = arguments.text("currency") else { return nil }
         if let rates = settings.rates(to: currency) { return rates }

@@ -75,7 +75,7 @@ enum StoreText {
             answer.products.map { [$0.id.rawValue, $0.displayPrice, $0.kind.rawValue, $0.displayName] })
     }
 
-    /// `FREE_TRIAL P1M`, or `PAY_AS_YOU_GO 3 × P1M 0.99 USD`.
+    /// Returns the terms of an offer, such as `FREE_TRIAL P1M` or `PAY_AS_YOU_GO 3 × P1M 0.99 USD`.
     static func terms(_ offer: Offer) -> String {
         let count = offer.periodCount == 1 ? "" : "\(offer.periodCount) × "
         let price = offer.price.map { "\($0.amount) \($0.currency)" }

@@ -117,7 +117,7 @@ struct FigureSettingTests {
         #expect(sum(1).rounded == 1 && sum(-1).rounded == -1 && sum(1, 1).rounded == 1 && sum(1, -1).rounded == 0)
         #expect(sum(3, -1).rounded == 1 && sum(-3, 1).rounded == -1 && sum(3, -2).rounded == 1)
         #expect(sum(1, share: 499_999).rounded == 0 && sum(-1, share: 499_999).rounded == 0)
-        // 2.5 / 5 is a half; 2.4999995 / 5 is less.
+        // 2.5 / 5 is a half; 2.499995 / 5 is less.
         #expect(sum(5).rounded(dividedBy: 5) == 1 && sum(-5).rounded(dividedBy: 5) == -1)
         #expect(sum(5, share: 499_999).rounded(dividedBy: 5) == 0)
         #expect(sum(1).rounded(dividedBy: .max) == 0 && sum(1).rounded(dividedBy: 1) == 1)

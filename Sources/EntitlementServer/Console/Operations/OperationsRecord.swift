@@ -69,7 +69,7 @@ extension Ledger {
         isShared ? try database.read { try Self.sharedBytes($0) } : fileBytes
     }
 
-    /// The free bytes on the file system of the database; `nil` for a database of another server.
+    /// The free bytes on the file system of the database; `nil` for PostgreSQL, or if they cannot be read.
     var freeBytes: Int64? { (database as? SQLiteDatabase)?.freeBytes }
 
     private static func sharedBytes(_ connection: any SQLConnection) throws -> Int64? {
@@ -113,7 +113,8 @@ extension Ledger {
     /// The largest number of deliveries that one action repeats.
     private static let repeatLimit = 500
 
-    /// Returns the delivery that a replay would queue again, or the oldest dead ones up to `last` if `id` is `nil`.
+    /// Returns the delivery that a replay would queue again. If `id` is `nil`, returns the oldest 500 dead deliveries,
+    /// without those whose id is above `last`.
     ///
     /// Throws `ConsoleRefusal` for a pending delivery.
     func repeatable(_ id: Int64?, upTo last: Int64, in ledgerID: LedgerID) throws -> [OperationsRecord.Delivery] {
@@ -132,7 +133,7 @@ extension Ledger {
         return rows
     }
 
-    /// Queues a delivery again, or the oldest dead ones up to `last` if `id` is `nil`, with an entry in the audit log.
+    /// Queues the deliveries of `repeatable(_:upTo:in:)` again, with an entry in the audit log.
     ///
     /// Returns the number of deliveries. Throws `ConsoleRefusal` if there is none, or if the delivery is pending.
     func replay(

@@ -1,7 +1,7 @@
 import StoreModel
 import WebPages
 
-/// The credit of a customer: the balance of each kind, the purchases that gave it, and the credit of operators.
+/// The credit of a customer: the balance of each kind, the purchases that gave it, and the credit grants.
 struct CreditTables: Sendable {
     let record: CustomerRecord
 
