@@ -70,12 +70,12 @@ struct OfferCodeTests {
             #expect(first[0].offer.price?.currency == "EUR")
             #expect(first[1].reason?.contains("not for new customers") == true, "\(first[1])")
 
-            // Each listed code can be redeemed as it is listed, and not twice.
+            // Each listed code can be redeemed, and is listed as redeemed after that.
             for code in ["a:both", "b:both"] { try await test.store.redeem(.init(code: code), for: "anna") }
             #expect(try await states() == [.redeemed, .available, .redeemed])
             try await test.store.redeem(.init(code: "again"), for: "anna")
             #expect(
-                try await states() == [.redeemed, .redeemed, .redeemed], "It is redeemed before its offer is sold.")
+                try await states() == [.redeemed, .redeemed, .redeemed], "The code `again` counts as redeemed before a period with its offer is sold.")
             try await test.advance(.years(2))
             #expect(try await states() == [.redeemed, .redeemed, .redeemed])
 

@@ -126,7 +126,7 @@ struct OrderTests {
             _ = try await test.store.expire("monthly", for: "anna")
             try await buy(#","allowsIntroductoryOffer":true"#)
             let last = try #require(try await test.payloads().last)
-            #expect(last.offerType == nil && last.price == 4990, "true gives the offer to nobody who has used it")
+            #expect(last.offerType == nil && last.price == 4990, "An account that has used the offer must not get it again.")
         }
     }
 

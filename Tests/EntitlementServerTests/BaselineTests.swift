@@ -19,7 +19,7 @@ import Testing
         for name in ["token", "feed", "server", "lease", "app_rules"] {
             #expect(baseline.removeValue(forKey: name) != nil)
         }
-        // Only servers that share a database need the reference to the customer.
+        // Only servers that share a database need the foreign key to `customer`, so the SQLite schema has none.
         baseline["granted_credit"]?.references = history["granted_credit"]?.references ?? []
         #expect(history.count > 20)
         #expect(Set(history.keys) == Set(baseline.keys))

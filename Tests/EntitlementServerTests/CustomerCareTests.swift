@@ -280,7 +280,7 @@ extension ServerBench {
         for customer in ["anna", "ben", "carl", "dora"] { _ = try await bench.grant(to: customer) }
         try await bench.database.write { connection in
             for number in 0..<count {
-                // The order of the names is not that of the customers.
+                // The aliases have another order than their customers.
                 try connection.execute(
                     """
                     INSERT INTO alias (app, environment, alias, customer, app_account_token, created_at)

@@ -12,7 +12,7 @@ struct FrontDeskCommandTests {
     private static let prints = "com.example.darkroom.prints.10"
 
     /// Uses each visible button, form, checkbox and menu of a view, and returns the request and the command of each.
-    /// The requests that change something are not sent. A dialog returns the command of each of its choices too.
+    /// The requests that change something are not sent. Of a dialog it also returns the command of each choice.
     private static let useAll = """
         (async () => {
           const calls = [], found = [], silent = [], real = window.fetch;
@@ -58,7 +58,7 @@ struct FrontDeskCommandTests {
             if (calls.length === 0) silent.push(name);
             else found.push({ control: name, call: calls[0], command: line.textContent });
           };
-          // Controls may be drawn again, so each is searched by its place.
+          // The page can draw its controls again, so each control is found by its position.
           const each = async (selector, act) => {
             const all = () => [...document.querySelectorAll(selector)].filter(isVisible);
             for (let place = 0; place < all().length; place += 1) await use(nameOf(all()[place]), () => act(all()[place]));
@@ -126,7 +126,7 @@ struct FrontDeskCommandTests {
         let document = try await document(of: service.url)
         let changes = document.filter { $0.call.contains("/control/") && !$0.call.hasPrefix("GET ") }
         let missing = changes.filter { change in !used.contains { change.matches($0) } }.map(\.operation)
-        #expect(missing == ["importState"], "The page has no control for these.")
+        #expect(missing == ["importState"], "The page has no control for other operations.")
         #expect(changes.count > 30 && controls.count > 100)
         try await accepts(controls.compactMap { $0["command"]?.stringValue }, folder)
         #expect(await service.stop() == 0)
@@ -153,8 +153,8 @@ struct FrontDeskCommandTests {
         #expect(try await SoukExecutable.run(["store", "--url", service.url, "refund", id]).status == 0)
     }
 
-    /// Runs each command as a shell does, with an address that no program listens at. A command that the program does
-    /// not know, or with an unknown option or value, is a misuse (2).
+    /// Runs each command in a shell, with an address at which no program listens. A valid command exits with 1, because
+    /// it reaches no simulator. An unknown command, option or value exits with 2.
     private func accepts(_ commands: [String], _ folder: TemporaryFolder) async throws {
         let lines = Set(commands.map { $0.replacing(/http:\/\/127\.0\.0\.1:[0-9]+/, with: "http://127.0.0.1:1") })
             .filter { $0.hasPrefix("souk store ") }.sorted()

@@ -182,7 +182,7 @@ struct FigurePeriod {
             guard end > fact.purchaseDate else { continue }
             next = fact.purchaseDate
             var start = fact.purchaseDate
-            // A payment in the grace period is late, and its period ends as if it were not.
+            // A payment in the grace period is late, and its period ends as if the payment had been in time.
             if index > 0, fact.purchaseDate > ends[index - 1], fact.purchaseDate <= graceEnds[index - 1],
                 isWhole(from: ends[index - 1], to: ends[index])
             {
@@ -198,9 +198,9 @@ struct FigurePeriod {
 
     /// Returns the end of each period with its grace period.
     ///
-    /// A grace period continues the period before it, also after the payment failed for good: each renewal info counts
-    /// for the last period that had begun when it was signed. A later info without a grace period, which is signed in
-    /// it, ends it: the customer has turned renewal off.
+    /// Each renewal info counts for the last period that had begun when the info was signed. A grace period extends this
+    /// period, also if the payment never succeeds. An info without a grace period that is signed in the grace period
+    /// ends it: the customer has turned renewal off.
     private static func graceEnds(
         of facts: [TransactionFact], _ ends: [Date], _ renewals: [RenewalFact]
     ) -> [Date] {

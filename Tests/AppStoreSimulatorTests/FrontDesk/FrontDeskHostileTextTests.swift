@@ -17,8 +17,8 @@ struct FrontDeskHostileTextTests {
         "javascript:alert(4)",
     ]
 
-    /// Opens every view and every dialog for every account. Returns what came from a value but is not text, and each
-    /// element that is outside of the window.
+    /// Opens every view, and every dialog for every account. Returns markup that came from a value, and each element
+    /// that is outside of the window.
     private static let walk = """
         (async () => {
           const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
@@ -169,7 +169,7 @@ private struct HostileNames {
 }
 
 extension TestStore {
-    /// Writes hostile text into columns that only an imported state can have it in.
+    /// Writes hostile text into columns in which only an imported state can have it.
     fileprivate func importHostileNames(_ texts: [String]) async throws {
         var state = try await store.exportState()
         var count = 0

@@ -35,7 +35,8 @@ import Testing
         ("type", "filter"), ("item", "cat"), ("delivery", "1"), ("confirm", "anna"), ("amount", "9"),
     ]
 
-    /// Sends a request to a route, with the token of the session in a form. `fields` replace those of the table.
+    /// Sends a request to a route, with the token of the session in a form. `fields` replace the common fields with the
+    /// same names.
     private static func send(
         _ route: ConsoleRoute, _ visitor: ConsoleVisitor, form: String?, fields own: [(String, String)] = [],
         changing: [(String, String?)] = []

@@ -122,8 +122,10 @@ extension ServerBench {
         }
     }
 
-    /// A server on which each action of the console can be done: anna has a grant, credit, a failed delivery, and a
-    /// purchase and a subscription that the App Store can be asked about.
+    /// Makes a server on which each action of the console is possible: anna has a grant, credit, a failed delivery, a
+    /// purchase, and a subscription that can be refreshed from the App Store.
+    ///
+    /// - Returns: The server, and by path the fields of routes that need other values than most routes.
     static func withEveryAction() async throws -> (bench: ServerBench, own: [String: [(String, String)]]) {
         let store = ScriptedStatusTransport()
         var client = AppStoreServerAPIClient.Configuration(
@@ -144,7 +146,7 @@ extension ServerBench {
         store.answer { try bench.renewed("7") }
         let own = [
             "/console/withdrawals": [("grant", grant)], "/console/refreshes": [("purchase", "7")],
-            // Figures have a date in this field.
+            // For figures the field `to` is a date. For a transfer it is a customer.
             "/console/figures": [("to", "")], "/console/figures.csv": [("to", "")],
         ]
         return (bench, own.merging(own.map { ($0 + "/review", $1) }) { first, _ in first })

@@ -130,7 +130,7 @@ import Testing
         let grouped = try await bench.send(
             .get, "/v1/figures/revenue?from=1970-01-01&to=1970-01-02&by=week&group=product", as: .secret)
         #expect(grouped.json["rows"]?.arrayValue?.map { $0["value"] } == ["9319000000000"])
-        // The sum goes back below 64 bits.
+        // The refunds of the large payments have a sum below the smallest number of 64 bits.
         try await bench.insertPayments(
             (0..<9300).map { (id: "large-\($0)", original: "large", isRevoked: true) }, signedAt: 1)
         try await bench.foldFigures(by: job)
@@ -271,7 +271,8 @@ extension ServerBench {
         }
     }
 
-    /// Inserts facts about payments of 1,000,000,000 EUR on the first day, which a revocation refunds on the second one.
+    /// Inserts facts about payments of 1,000,000,000 EUR on 1970-01-01. With `isRevoked` the payment is refunded on the
+    /// next day.
     func insertPayments(_ payments: [(id: String, original: String, isRevoked: Bool)], signedAt: Int64 = 0) async throws
     {
         try await database.write { connection in

@@ -98,7 +98,7 @@ import Testing
         let (later, _) = try rows(.events, of: bench, since: 1)
         #expect(later.first?["type"] == "events.expired" && later.first?["sequence"] == 2)
         #expect(later.last?["type"] == "events.expired" && later.last?["customer"] == nil)
-        // An export from the beginning has what there is.
+        // An export from the beginning has only the remaining events, and no row about deleted ones.
         #expect(try rows(.events, of: bench).rows.first?["type"] == "customer.updated")
         await bench.close()
     }

@@ -1,7 +1,7 @@
 import AppStoreSimulator
 import Primitives
 
-/// The products of the random lives whose figures are judged: all lengths of periods, and all kinds of offers.
+/// The products of `FigureLife`, with periods from a week to a year, and with all kinds of offers.
 enum FigureCatalogue {
     static let subscriptions = [
         "plus.yearly", "plus.monthly", "basic.monthly", "basic.weekly", "news.half", "news.quarterly", "news.two",

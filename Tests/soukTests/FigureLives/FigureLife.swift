@@ -7,8 +7,8 @@ import StoreModel
 
 @testable import AppStoreSimulator
 
-/// Random lives of customers at the simulated store, all from one seed. On most days some of them buy, change, cancel,
-/// pay too late, share, ask for their money or get it back. Everything reaches the server as notifications.
+/// Random actions of customers at a simulated store, all from one seed. On most days some customers buy, change their
+/// plan, cancel, pay late, share purchases or get refunds. The store reports all of it to the server as notifications.
 struct FigureLife {
     static let start = Date(timeIntervalSince1970: 1_798_761_600)  // 2027-01-01
 
@@ -34,10 +34,10 @@ struct FigureLife {
         accounts = names.compactMap { ids[$0] }
     }
 
-    /// The turns that the store accepted, by name.
+    /// The number of actions that the store accepted, by name.
     var accepted: [String: Int] { counts }
 
-    /// Lives `days` days. Calls `note` after each.
+    /// Simulates `days` days. Calls `note` after each day with the number of days so far.
     mutating func live(_ days: Int, note: (Int) -> Void) async throws {
         for day in 0..<days {
             let begin = Self.start.addingTimeInterval(Double(day) * 86_400)
@@ -61,7 +61,7 @@ struct FigureLife {
     private mutating func number(in range: Range<Int>) -> Int { Int.random(in: range, using: &numbers) }
     private mutating func one<Value>(of values: [Value]) -> Value { values[number(in: 0..<values.count)] }
 
-    // MARK: - Turns of the whole store
+    // MARK: - Actions on the whole store
 
     private mutating func actForAll(_ day: Int) async throws {
         if day % 97 == 5 {
@@ -89,7 +89,7 @@ struct FigureLife {
 
     private mutating func count(_ turn: String) { counts[turn, default: 0] += 1 }
 
-    /// Counts a turn, unless the store refuses it.
+    /// Runs an action, and counts it unless the store refuses it; returns `nil` for a refusal.
     private mutating func attempt<Value>(_ turn: String, _ body: () async throws -> Value) async throws -> Value? {
         do {
             let value = try await body()
@@ -102,7 +102,7 @@ struct FigureLife {
         }
     }
 
-    // MARK: - Turns of a customer
+    // MARK: - Actions of a customer
 
     private mutating func act(_ index: Int) async throws {
         let (store, name) = (store, names[index])
@@ -206,7 +206,7 @@ struct FigureLife {
         }
     }
 
-    /// Creates a family, joins or leaves it, or revokes what somebody shares.
+    /// Creates, joins or leaves a family, or revokes a purchase that another member shares with this customer.
     private mutating func share(_ index: Int) async throws {
         let (store, name) = (store, names[index])
         let organizer = index - index % 4
@@ -224,7 +224,7 @@ struct FigureLife {
         }
     }
 
-    /// Buys with the approval of a parent, after an interruption, or without success.
+    /// Buys with Ask to Buy, or approves or declines the purchase that waits.
     private mutating func wait(_ index: Int, _ product: ProductID) async throws {
         let (store, name) = (store, names[index])
         if let order = try store.pendingOrders(of: name).first {

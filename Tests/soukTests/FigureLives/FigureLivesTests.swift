@@ -14,7 +14,7 @@ import Testing
 /// The figures after random lives of two years, compared with the simulator's own books and with DuckDB.
 ///
 /// `SOUK_FIGURE_CUSTOMERS` is the number of customers, `SOUK_FIGURE_DAYS` the number of days and `SOUK_FIGURE_SEED` the
-/// seed (`make figures`).
+/// seed (`make figures`). `SOUK_FIGURE_KEEP` is a folder to which the books and the answers are copied.
 @Suite(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with duckdb"))
 struct FigureLivesTests {
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }

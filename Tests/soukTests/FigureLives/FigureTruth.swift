@@ -4,10 +4,10 @@ import StoreModel
 
 @testable import AppStoreSimulator
 
-/// The books of the store, from which the true figures follow: its transactions, and what it says about each
-/// subscription at the end of each day. No signature, notification or fact of the server is in it.
+/// The books of the store, from which the expected figures follow: its transactions, and the state of each subscription
+/// at the end of each day. They do not depend on signed data, notifications or facts of the server.
 struct FigureTruth {
-    /// A state of a subscription, from a day on until the next one.
+    /// The state of a subscription from a day on, until the day of the next observation.
     private struct Observation: Equatable {
         var transaction: Int64
         var hasAccess: Bool
@@ -22,6 +22,7 @@ struct FigureTruth {
     /// Notes the state of every subscription that its account pays for.
     ///
     /// - Parameters:
+    ///   - day: The number of days since `FigureLife.start`.
     ///   - changed: The accounts with events since the last call; the records of the others are the same.
     mutating func observe(_ day: Int, _ changed: Set<Int64>, at now: Date, in store: SimulatedAppStore) throws {
         let (conditions, fresh) = try store.database.read { sql in
