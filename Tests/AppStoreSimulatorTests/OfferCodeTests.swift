@@ -75,7 +75,8 @@ struct OfferCodeTests {
             #expect(try await states() == [.redeemed, .available, .redeemed])
             try await test.store.redeem(.init(code: "again"), for: "anna")
             #expect(
-                try await states() == [.redeemed, .redeemed, .redeemed], "The code `again` counts as redeemed before a period with its offer is sold.")
+                try await states() == [.redeemed, .redeemed, .redeemed],
+                "The code `again` counts as redeemed before a period with its offer is sold.")
             try await test.advance(.years(2))
             #expect(try await states() == [.redeemed, .redeemed, .redeemed])
 

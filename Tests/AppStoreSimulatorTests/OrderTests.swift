@@ -126,7 +126,9 @@ struct OrderTests {
             _ = try await test.store.expire("monthly", for: "anna")
             try await buy(#","allowsIntroductoryOffer":true"#)
             let last = try #require(try await test.payloads().last)
-            #expect(last.offerType == nil && last.price == 4990, "An account that has used the offer must not get it again.")
+            #expect(
+                last.offerType == nil && last.price == 4990, "An account that has used the offer must not get it again."
+            )
         }
     }
 

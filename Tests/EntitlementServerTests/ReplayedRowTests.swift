@@ -30,7 +30,7 @@ import Testing
         ).status
     }
 
-    /// Creates customers with purchases of each format, a refund, a code and spent credit.
+    /// Creates customers with purchases of each format, a refund, a code, spent credit and a credit grant.
     private func populatedBench() async throws -> ServerBench {
         let bench = try await ServerBench(
             configure: { configuration in

@@ -129,7 +129,7 @@ struct FigureJudgeTests {
 
     // MARK: - Lives
 
-    /// Lets customers buy, change, cancel and refund for a year and a half.
+    /// Lets customers buy, change plans, cancel and get refunds for a year and a half.
     private func live(_ seed: UInt64, at store: SoukService, notifying server: SoukService) async throws {
         var numbers = SeededNumbers(state: seed)
         let transport = CurlTransport()

@@ -122,7 +122,7 @@ import Testing
             let words = step.words.split(separator: " ").map { word in
                 names[String(word.hasPrefix("$") ? word.dropFirst() : word)] ?? String(word)
             }
-            // Reading operations are called in both forms, changing ones in one of them.
+            // Operations that only read are called with and without `--json`, all others in one of these forms.
             let isReading = [
                 "list", "show", "get", "clock", "products", "orders", "transactions", "subscriptions", "entitlements",
                 "withdrawn", "promoted-purchases", "offer-codes",

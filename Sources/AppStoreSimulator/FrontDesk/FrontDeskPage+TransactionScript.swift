@@ -1,5 +1,5 @@
 extension FrontDeskPage {
-    /// The script of the transactions and of the purchases that wait.
+    /// The script of the transactions, the purchases that wait, and the promoted purchases.
     static let transactionScript: StaticString = #"""
         const transactionPath = (id, ...parts) => path("transactions", id, ...parts);
         const opened = new Set();

@@ -61,8 +61,8 @@ extension Console {
 }
 
 extension ConsoleRequest {
-    /// The fields of a question for figures that are not empty. A form sends an empty field for each that was not
-    /// filled.
+    /// The fields of a figure query that are not empty. A form also sends each field that was not filled, as an empty
+    /// string.
     fileprivate var figureFields: HTTPQuery {
         HTTPQuery(
             ["from", "to", "by", "group", "currency"].compactMap { name in

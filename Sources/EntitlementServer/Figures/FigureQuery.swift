@@ -3,7 +3,7 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// A question for one figure: its days, the length of its periods, and the dimension that divides it.
+/// A query for one figure: its days, the length of its periods, and the dimension that divides it.
 package struct FigureQuery: Sendable {
     /// The largest number of rows in an answer.
     package static let maximumRows = 50_000
@@ -21,7 +21,7 @@ package struct FigureQuery: Sendable {
     ///   - from: The first day; its whole period counts.
     ///   - to: The last day.
     ///   - rates: The rates that convert amounts of money.
-    /// - Returns: `nil` if `to` is before `from`, and for more than `maximumRows` periods of a day, or 200 years.
+    /// - Returns: `nil` if `to` is before `from`, for more than `maximumRows` periods of a day, and for over 200 years.
     package init?(
         _ figure: Figure, from: Int64, to: Int64, by interval: FigureInterval, group: FigureGroup?,
         commissions: Commissions = .usual, rates: CurrencyRates? = nil

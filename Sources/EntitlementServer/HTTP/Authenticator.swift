@@ -138,7 +138,7 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// Authenticates a request. Sets `found` and `known` if the request has a valid key and environment, also if it is
+    /// Authenticates a request. Sets `found` for a valid key and `known` for a valid environment, also if the request is
     /// refused.
     private func admit(
         _ call: Call, as access: ServerHandler.Access, by credential: ServerHandler.Credential,

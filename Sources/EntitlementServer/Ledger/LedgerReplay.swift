@@ -22,7 +22,7 @@ package struct LedgerReplay: Sendable {
         package var description: String { "\(app), \(environment): \(subject) \(reason)" }
     }
 
-    /// The units that a customer redeemed and no purchase covers.
+    /// The units that a customer redeemed, and that no purchase and no credit of operators paid.
     package struct Debt: Sendable, Hashable, CustomStringConvertible {
         package let app: BundleID
         package let environment: StoreEnvironment
@@ -46,7 +46,7 @@ package struct LedgerReplay: Sendable {
         /// The number of answers that the server recomputes before it sends them, mostly because its rules changed.
         package var staleAnswers = 0
         /// The first hundred debts. Early versions allowed customers to redeem more than their purchases gave. A debt is
-        /// not a difference: it is deducted from the next purchases.
+        /// not a difference: it is subtracted from the credit of later purchases and credit grants.
         package var debts: [Debt] = []
         package var debtCount = 0
         /// The first hundred differences.

@@ -214,7 +214,7 @@ import Testing
         }
         #expect(try #require(gauge("souk_database_bytes")) > 0)
         if ServerBench.engine == .sqlite {
-            // The disk of the tests is used meanwhile.
+            // Other programs use the disk at the same time, so the values differ a little.
             let seen = try FileManager.default.attributesOfFileSystem(forPath: bench.folder.url.path)[.systemFreeSize]
             let expected = try #require(seen as? NSNumber).doubleValue
             #expect(abs(try #require(free) * 1e6 - expected) < 2e9)

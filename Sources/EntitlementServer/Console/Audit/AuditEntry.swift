@@ -9,7 +9,7 @@ enum AuditAction: String, Sendable, CaseIterable {
 }
 
 /// The part of an entry that is known before its write: who does what, and why. The write stores it in its own database
-/// transaction, so that no change is without its entry and no entry without its change.
+/// transaction, so that each change has its entry, and each entry its change.
 struct AuditNote: Sendable {
     let action: AuditAction
     /// The id of the key that opened the session.

@@ -213,7 +213,8 @@ private struct OperationsQuery {
         ).count
     }
 
-    /// Events without a number have negative ones, the oldest the largest.
+    /// Returns the time of the oldest event without a final number. Such events have negative numbers, and the oldest
+    /// event has the largest of these.
     func oldestUnnumberedAt() throws -> Date? {
         try connection.first(
             """
@@ -225,7 +226,7 @@ private struct OperationsQuery {
 }
 
 extension Schema {
-    /// The last use of each key, and the times of notifications in order.
+    /// The last use of each key, and an index of notifications by time.
     static let operations = SQLMigration(
         "0021 operations",
         [

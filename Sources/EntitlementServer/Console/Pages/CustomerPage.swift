@@ -3,7 +3,8 @@ import Primitives
 import StoreModel
 import WebPages
 
-/// The page of a customer: the answer as the app receives it, the reason of each feature, grants and facts.
+/// The page of a customer: the answer as the app receives it, the reason of each feature, grants, credit, actions and
+/// facts.
 struct CustomerPage: Sendable {
     let frame: ConsoleFrame
     let record: CustomerRecord

@@ -14,7 +14,7 @@ struct FiguresPage: Sendable {
     /// The only figure of the page.
     let chosen: Figure?
     let query: FigureQuery
-    /// The fields of the question, for links.
+    /// The fields of the query, for links.
     let fields: HTTPQuery
     /// The tables of rates into which money can be converted.
     let tables: [CurrencyRates]
