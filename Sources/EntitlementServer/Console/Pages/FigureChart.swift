@@ -22,7 +22,7 @@ struct FigureChart: Sendable {
     /// The first days of the periods.
     let days: [Int64]
     let lines: [Line]
-    /// Whether the values belong to whole periods, and are drawn as bars if there is one line.
+    /// Whether the figure has the formula `flow`. Such a figure is drawn as bars if the chart has one line.
     let isFlow: Bool
     /// The number of lines that are left out.
     let omitted: Int
