@@ -85,6 +85,8 @@ package enum Base64 {
 
     private static func decode(_ text: UnsafeBufferPointer<UInt8>, table: [UInt8]) -> [UInt8]? {
         guard text.count % 4 != 1 else { return nil }
+        // With capacity 0, the initializer writes to storage that all empty arrays of the process share.
+        guard !text.isEmpty else { return [] }
         var isCanonical = true
         let out = [UInt8](unsafeUninitializedCapacity: text.count * 3 / 4) { out, count in
             var pending: UInt32 = 0

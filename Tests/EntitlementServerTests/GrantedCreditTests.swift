@@ -231,6 +231,33 @@ extension ServerBench {
     }
 }
 
+@Suite
+struct CreditTableTests {
+    @Test func `the console lists the newest purchases of all kinds of credit first`() async throws {
+        let bench = try await ServerBench.withConsole {
+            $0.apps[0].credits = CreditTable(credits: [
+                "coins": .init(products: ["coins.100": 100], prices: [:]),
+                "gems": .init(products: ["gems.10": 10], prices: [:]),
+            ])
+        }
+        func purchase(_ number: Int, _ product: String) throws -> String {
+            try bench.purchase("\(number)", product: product, type: .consumable) {
+                $0.purchaseDate = bench.clock.now().addingTimeInterval(Double(number - 200))
+            }
+        }
+        // More gems than the page lists, and then one coin pack.
+        let gems = try (1...100).map { try purchase($0, "gems.10") }
+        for signed in [gems, [try purchase(101, "coins.100")]] {
+            #expect(try await bench.post(signed).status == 200)
+        }
+        let page = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly).customer("anna").text
+        let table = try #require(page.components(separatedBy: "Purchases that gave credit").last)
+        let listed = table.matches(of: /<tr><th scope="row"><code><bdi>([0-9]+)</).compactMap { Int($0.output.1) }
+        #expect(listed.prefix(100) == Array((2...101).reversed())[...])
+        await bench.close()
+    }
+}
+
 /// Servers of an earlier release on the same PostgreSQL, which do not know the credit of operators.
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
 struct GrantedCreditOfEarlierServersTests {

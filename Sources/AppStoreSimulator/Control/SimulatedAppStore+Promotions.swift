@@ -1,7 +1,7 @@
-import SimulatorControl
 import Foundation
 import Primitives
 import SQLStorage
+import SimulatorControl
 import StoreKitAdapter
 import StoreModel
 

@@ -88,6 +88,7 @@ struct FigurePageTests {
         #expect(partly.text.contains("The table has no rate for <bdi>EUR</bdi>"))
         #expect(partly.text.contains("(appStore: 0.3, web: 0)"))
         #expect(partly.text.matches(of: /<figure class="chart">/).count == 2)
+        #expect(partly.text.contains("class=\"bar\""), "sums of a period are bars, as those of revenue")
         let file = try await visitor.get("/figures.csv?by=month&figure=revenue&currency=GBP")
         let lines = file.text.split(separator: "\r\n")
         #expect(lines.first == "figure,at,group,age,value,currency,rates")

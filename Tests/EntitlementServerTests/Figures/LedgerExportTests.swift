@@ -124,7 +124,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an erased customer has another pseudonym, and the figures stay`() async throws {
+    @Test func `an erased customer has another pseudonym`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1"), for: "anna")
         let before = try rows(.states, of: bench).rows

@@ -64,7 +64,7 @@ struct FigureValueTests {
         #expect(-largest - largest - 1 < 0)
     }
 
-    @Test func `sums of many columns and of numbers for charts are put together`() {
+    @Test func `a value is created from a sum of two columns, and from a number with a fraction`() {
         #expect(FigureValue(billions: 9_000_000_000_000_000_001, rest: -1).text == "9000000000000000000999999999")
         #expect(FigureValue(billions: -3, rest: 7).text == "-2999999993")
         #expect(FigureValue(rounding: 2.5e30).text == "2500000000000" + String(repeating: "0", count: 18))

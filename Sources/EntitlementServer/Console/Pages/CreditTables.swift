@@ -29,23 +29,24 @@ struct CreditTables: Sendable {
             "Credit of the customer", ["Credit", "Balance", "From purchases", "From operators", "Spent"], rows)
     }
 
-    /// The purchases that gave credit.
+    /// The newest purchases that gave credit.
     private var sources: HTML {
-        let rows = record.credits.flatMap { entry in
-            entry.account.sources.filter { $0.given > 0 }.map { source -> HTML in
-                """
-                <tr><th scope="row">\(ConsoleFrame.code(source.original.rawValue))</th>\
-                <td>\(ConsoleFrame.time(source.purchasedAt))</td><td>\(ConsoleFrame.code(entry.type))</td>\
-                <td>\(source.given)</td><td>\(source.spent)</td><td>\(source.left)</td></tr>
+        let sources = record.credits.flatMap { entry in
+            entry.account.sources.filter { $0.given > 0 }.map { (type: entry.type, source: $0) }
+        }.sorted { ($0.source.purchasedAt, $0.source.original) > ($1.source.purchasedAt, $1.source.original) }
+        let rows = sources.prefix(LedgerTransaction.listLimit).map { type, source -> HTML in
+            """
+            <tr><th scope="row">\(ConsoleFrame.code(source.original.rawValue))</th>\
+            <td>\(ConsoleFrame.time(source.purchasedAt))</td><td>\(ConsoleFrame.code(type))</td>\
+            <td>\(source.given)</td><td>\(source.spent)</td><td>\(source.left)</td></tr>
 
-                """
-            }
+            """
         }
         guard !rows.isEmpty else { return .empty }
         return "<h3>Purchases that gave credit</h3>"
             + ConsoleFrame.table(
                 "Purchases that gave credit", ["Purchase", "Bought", "Credit", "Given", "Spent", "Left"],
-                Array(rows.suffix(LedgerTransaction.listLimit).reversed()))
+                rows)
     }
 
     /// The credit that operators gave.

@@ -50,7 +50,11 @@ struct FigureChart: Sendable {
             }
             func size(_ values: [FigureValue?]) -> FigureValue { values.compactMap { $0?.magnitude }.max() ?? 0 }
             let largest = lines.sorted { size($0.values) > size($1.values) }
-            let isFlow = if case .flow = answer.figure.formula { true } else { false }
+            let isFlow =
+                switch answer.figure.formula {
+                case .flow, .withoutCommission: true
+                default: false
+                }
             return FigureChart(
                 title: answer.figure.title, unit: answer.figure.unit, currency: currency,
                 rates: answer.rates.flatMap { rates in
