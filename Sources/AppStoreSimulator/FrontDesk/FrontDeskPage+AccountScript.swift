@@ -84,7 +84,8 @@ extension FrontDeskPage {
           const isDone = await perform({ call: ["POST", path("accounts"), body], command: command("account create", [name], storefront ? ["--storefront", storefront] : []),
             done: "The account " + name + " is created." });
           if (isDone !== true) return;
-          event.target.reset();
+          // The next name can be in the field already.
+          if ($("account-name").value.trim() === name) event.target.reset();
           location.hash = "/account/" + encodeURIComponent(name);
         });
 
@@ -123,7 +124,7 @@ extension FrontDeskPage {
           const name = $("family-name").value.trim(), organizer = $("family-organizer").value;
           const isDone = await perform({ call: ["POST", path("families"), { name, organizer }], command: command("family create", [name, organizer]),
             done: "The family " + name + " is created. Its organizer is " + organizer + "." });
-          if (isDone === true) event.target.reset();
+          if (isDone === true && $("family-name").value.trim() === name) event.target.reset();
         });
 
         """#
