@@ -21,7 +21,7 @@ struct FigureJudgeTests {
         "name": "ECB of a test, other", "currency": "USD", "rates": ["GBP": "1.3201"],
     ]
 
-    @Test(arguments: [1] as [UInt64])
+    @Test(arguments: [1, 2] as [UInt64])
     func `DuckDB computes the same sums from the exported facts`(seed: UInt64) async throws {
         let folder = try TemporaryFolder()
         let store = try await SoukService([
