@@ -9,6 +9,7 @@
 import concurrent.futures
 import contextlib
 import datetime
+import heapq
 import json
 import os
 import pathlib
@@ -30,9 +31,8 @@ CASE_SECONDS = int(os.environ.get("SOUK_TEST_CASE_SECONDS", "60"))
 SILENT_SECONDS = 3 * CASE_SECONDS
 # The number of processes at a time. Each runs one test after another: otherwise Swift Testing starts hundreds at once, which
 # wait for a processor while their deadlines pass.
-MAX_PROCESSES = min((os.cpu_count() or 2) + 1, 8)
-# The targets that take longest, which start first. The judges of a target start when it has ended, and those of the simulator
-# take longest.
+MAX_PROCESSES = min((os.cpu_count() or 2) + 2, 8)
+# The targets that take longest, which start first. The judges of a target start when it has ended, before later targets.
 LONGEST_FIRST = ("AppStoreSimulatorTests", "EntitlementServerTests", "soukTests", "NetworkInterceptionTests",
                  "ZipExtractionTests", "SignedDataTests", "InAppStoreTests", "WebPagesTests", "HTTPListenerTests")
 # Maps a target to the first letters of suites that run in a separate process, so that the longest target does not run alone
@@ -170,9 +170,7 @@ class Run:
 
     def run_concurrently(self, program, targets):
         self.say(f"{len(targets)} test targets, {MAX_PROCESSES} at a time; their output is in {self.log}")
-        with concurrent.futures.ThreadPoolExecutor(MAX_PROCESSES) as pool, SharedBrowser() as browser:
-            judging = []
-
+        with SharedBrowser() as browser, JobQueue(MAX_PROCESSES) as jobs:
             def run_part(name):
                 """Runs a target without its separate suites, or one separate suite."""
                 target, _, suite = name.partition(".")
@@ -191,18 +189,19 @@ class Run:
                     with self.lock:
                         # With few targets, the judges of one target are divided over several processes.
                         shares = max(1, MAX_PROCESSES // len(parts))
-                        judging.extend(
-                            pool.submit(self.judge, program, tally, share, browser.environment())
-                            for share in (tally.judges[number::shares] for number in range(shares)) if share)
-                return tally
+                        for share in (tally.judges[number::shares] for number in range(shares)):
+                            if share:
+                                jobs.add(parts.index(name), self.judge, program, tally, share, browser.environment())
+                tallies[name] = tally
 
             parts = [part for target in targets for part in [
                 *(suite for suite in self.exceptions.apart if suite.startswith(f"{target}.")),
                 *([f"{target}.{SPLIT[target]}"] if target in SPLIT else []), target]]
-            tallies = [each.result() for each in [pool.submit(run_part, part) for part in parts]]
-            for each in judging:
-                each.result()
-        return tallies
+            tallies = {}
+            for rank, part in enumerate(parts):
+                jobs.add(rank, run_part, part)
+            jobs.wait()
+        return [tallies[part] for part in parts]
 
     def judge(self, program, tally, tests, more):
         """Runs the tests of a target that need outside judges. Repeats those that fail, once."""
@@ -282,6 +281,29 @@ class Run:
 def exactly(tests):
     """Returns filters that match only these tests."""
     return ["^" + re.sub(r"([\\^$.|?*+()\[\]{}])", r"\\\1", plain(test)) + "(/|$)" for test in tests]
+
+
+class JobQueue(concurrent.futures.ThreadPoolExecutor):
+    """Runs jobs on several threads. A free thread takes the job with the lowest rank. A job may add others."""
+
+    def __init__(self, threads):
+        super().__init__(threads)
+        self.waiting, self.futures, self.changes = [], [], threading.Lock()
+
+    def add(self, rank, job, *arguments):
+        with self.changes:
+            heapq.heappush(self.waiting, (rank, len(self.futures), job, arguments))
+            self.futures.append(self.submit(self.run_next))
+
+    def run_next(self):
+        with self.changes:
+            _, _, job, arguments = heapq.heappop(self.waiting)
+        job(*arguments)
+
+    def wait(self):
+        """Waits for all jobs, also those that are added meanwhile. Raises the first error of a job."""
+        for future in self.futures:
+            future.result()
 
 
 class ProcessMonitor:

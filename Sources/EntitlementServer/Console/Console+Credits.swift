@@ -9,7 +9,7 @@ extension Console {
         [
             ConsoleRoute(.post, "/redemptions/review", "consoleRedemptionReview", .signedIn(.full, reviewRedemption)),
             ConsoleRoute(.post, "/redemptions", "consoleRedemption", .signedIn(.full, redeem)),
-            ConsoleRoute(.post, "/credits/review", "consoleCreditReview", .signedIn(.full, reviewGift)),
+            ConsoleRoute(.post, "/credits/review", "consoleCreditReview", .signedIn(.full, reviewCreditGrant)),
             ConsoleRoute(.post, "/credits", "consoleCredit", .signedIn(.full, give)),
         ]
     }
@@ -98,7 +98,7 @@ extension Console {
     // MARK: - Giving
 
     /// Reads the credit grant of a form. Throws 400 and 404.
-    private func gift(_ request: ConsoleRequest) throws -> (grant: CreditGrant, credit: CreditTable.Credit) {
+    private func creditGrant(_ request: ConsoleRequest) throws -> (grant: CreditGrant, credit: CreditTable.Credit) {
         let (type, credit) = try credit(request)
         guard let amount = request.fields["amount"].flatMap({ Int64(digits: $0) }).flatMap({ Int(exactly: $0) }) else {
             throw ConsoleRefusal.invalid("amount", "should be a number from 1 to \(CreditGrant.maximum)")
@@ -107,9 +107,9 @@ extension Console {
         return (try CreditGrant(asked, id: makeGrantID(), type: type), credit)
     }
 
-    @Sendable private func reviewGift(_ request: ConsoleRequest) async throws -> HTTPResponse {
+    @Sendable private func reviewCreditGrant(_ request: ConsoleRequest) async throws -> HTTPResponse {
         let record = try await changeableRecord(request)
-        let (grant, credit) = try gift(request)
+        let (grant, credit) = try creditGrant(request)
         let balance = try await ledger.balance(of: request.key(of: record), type: grant.type, in: credit).balance
         let (sum, isTooLarge) = balance.addingReportingOverflow(grant.amount)
         let later = isTooLarge ? Int.max : sum
@@ -135,7 +135,7 @@ extension Console {
     /// Gives credit, once for each review: a form that is sent again changes nothing.
     @Sendable private func give(_ request: ConsoleRequest) async throws -> HTTPResponse {
         let record = try await changeableRecord(request)
-        let (grant, credit) = try gift(request)
+        let (grant, credit) = try creditGrant(request)
         let note = try request.note(
             .giveCredit,
             ["credit": .string(grant.type), "amount": .number(grant.amount), "grant": .string(grant.id)],

@@ -285,7 +285,7 @@ struct ConsoleBrowserTests {
                 "Merge a name?"),
             review(
                 "review-credit", "Give credit",
-                [fill("#amount", "50"), fill("#gift-reason", "a late delivery"), press("Review the credit")],
+                [fill("#amount", "50"), fill("#credit-reason", "a late delivery"), press("Review the credit")],
                 "Give credit?"),
             review(
                 "review-redemption", "Take credit", [fill("#item", "cat"), press("Review the redemption")],
@@ -301,6 +301,19 @@ struct ConsoleBrowserTests {
             ("audit", [click("nav a:has-text(\"Audit log\")"), opened("Audit log")]),
             review("review-erasure", "Erase the customer", [press("Review the erasure")], "Erase the customer?"),
             ("erasure-refused", [fill("#confirm", "Anna"), press("Erase the customer"), opened("Invalid field")]),
+            (
+                "erased",
+                [
+                    evaluate("location.assign('/console'), null"), opened("Customers"), click("table a"),
+                    opened("anna"), click("summary:has-text(\"Erase the customer\")"), press("Review the erasure"),
+                    opened("Erase the customer?"), fill("#confirm", "anna"), press("Erase the customer"),
+                    opened("erased-"),
+                ]
+            ),
+            (
+                "unknown-customer",
+                [evaluate("location.assign('/console/customer?id=anna'), null"), opened("Unknown customer")]
+            ),
         ]
     }
 

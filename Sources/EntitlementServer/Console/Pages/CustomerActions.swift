@@ -20,7 +20,7 @@ struct CustomerActions: Sendable {
                 """
         }
         guard record.entry.erasedAt == nil else { return export }
-        return [transfer, merge, gift, redemption, refresh, export, erasure].joined()
+        return [transfer, merge, creditGrant, redemption, refresh, export, erasure].joined()
     }
 
     /// Returns a form behind a summary.
@@ -84,13 +84,13 @@ struct CustomerActions: Sendable {
 
     private var kinds: [String] { credits.credits.keys.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) } }
 
-    private var gift: HTML {
+    private var creditGrant: HTML {
         guard !kinds.isEmpty else { return .empty }
         return form(
             "/credits", "Give credit",
-            choice("gift-credit", "credit", "Credit", kinds.map { ($0, $0) })
+            choice("granted-credit", "credit", "Credit", kinds.map { ($0, $0) })
                 + field("amount", "amount", "Amount, a whole number")
-                + field("gift-reason", "reason", "Reason, which the customer's export contains"),
+                + field("credit-reason", "reason", "Reason, which the customer's export contains"),
             "Review the credit…")
     }
 

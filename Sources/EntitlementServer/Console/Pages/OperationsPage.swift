@@ -21,7 +21,8 @@ struct OperationsPage: Sendable {
             "Operations",
             """
             \(replayed.map { number -> HTML in
-                "<p class=\"notice\" role=\"status\">\(number) deliveries are queued again.</p>"
+                let deliveries = number == 1 ? "1 delivery is" : "\(number) deliveries are"
+                return "<p class=\"notice\" role=\"status\">\(deliveries) queued again.</p>"
             })
             <section class="card pane" aria-labelledby="title">
             <h1 id="title">Operations</h1>
@@ -142,13 +143,17 @@ struct OperationsPage: Sendable {
         return """
             <dl class="facts">
             \(ConsoleFrame.row("Lag of the event feed", feedLag))\(lags.joined())\
-            \(ConsoleFrame.row("Size of the database, all apps", record.databaseBytes.map(Self.megabytes) ?? "not known"))\
-            \(ConsoleFrame.row("Free on its disk", record.freeBytes.map(Self.megabytes) ?? unseen))
+            \(ConsoleFrame.row("Size of the database, all apps", record.databaseBytes.map(Self.size) ?? "not known"))\
+            \(ConsoleFrame.row("Free on its disk", record.freeBytes.map(Self.size) ?? unseen))
             </dl>
             """
     }
 
-    private static func megabytes(_ bytes: Int64) -> HTML { "\((Double(bytes) / 100_000).rounded() / 10) MB" }
+    private static func size(_ bytes: Int64) -> HTML {
+        let units: [(name: String, bytes: Double)] = [("TB", 1e12), ("GB", 1e9), ("MB", 1e6)]
+        let unit = units.first { Double(bytes) >= $0.bytes } ?? units[units.count - 1]
+        return "\((Double(bytes) / unit.bytes * 10).rounded() / 10) \(unit.name)"
+    }
 
     private var feedLag: HTML {
         guard record.isNumberedLater else { return "none: an event is in the feed when its change is committed" }
