@@ -487,7 +487,7 @@ struct SubscriptionStateTests {
     }
 
     @Test(arguments: ["01-31", "2026-02-28T09:59:59.999Z"])
-    func `a reported consent to a higher price applies to the renewal`(agreedAt: String) throws {
+    func `consent to a higher price applies to the renewal, despite a later refusal`(agreedAt: String) throws {
         var subscription = try SubscriptionScript()
         try subscription.happen(.buy("plain"), at: SubscriptionScript.date("01-31"))
         let raised = SubscriptionScript.date("2026-01-31T11:00:00Z")
