@@ -148,7 +148,7 @@ struct FoundByLivesTests {
         }
     }
 
-    @Test func `a return to a plan during billing retry is consent to its price`() throws {
+    @Test func `a return to a plan in the grace period is consent to its price`() throws {
         var conditions = RenewalConditions()
         conditions.gracePeriods = [.init(at: .distantPast, value: 16)]
         conditions.priceIncreases = [

@@ -127,7 +127,7 @@ struct OrderLookUpTests {
 }
 
 struct FinishTransactionTests {
-    @Test func `a finished transaction is not sent to devices again, and can be finished again`() async throws {
+    @Test func `a finished transaction is no longer listed as unfinished, and can be finished again`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins")
             let monthly = try await test.buy("monthly")
