@@ -469,9 +469,9 @@ struct SubscriptionStateTests {
         #expect(changes == (days > 0 ? [due, grace, retry] : [due, retry, retry]) || days == 0)
     }
 
-    @Test(arguments: [(-0.001, 2, 28), (0, 3, 31)])
-    func `a payment counts as one in the grace period until its last millisecond`(
-        offset: TimeInterval, month: Int, day: Int
+    @Test(arguments: [-0.001, 0])
+    func `a payment in the last millisecond of the grace period keeps the renewal date, a later payment does not`(
+        offset: TimeInterval
     ) throws {
         var subscription = try SubscriptionScript()
         let start = SubscriptionScript.date("01-31")

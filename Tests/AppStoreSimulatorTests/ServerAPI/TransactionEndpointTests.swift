@@ -32,7 +32,9 @@ struct TransactionInfoTests {
         }
     }
 
-    @Test func `an unknown transaction has its own error`() async throws {
+    @Test func `an unknown transaction id, an invalid one and an app transaction id have different errors`()
+        async throws
+    {
         try await TestStore.withServer { test, client in
             let bought = try await test.buy("monthly")
             try await test.store.set(.askToBuy, to: true)
