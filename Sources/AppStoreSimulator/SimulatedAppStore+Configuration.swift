@@ -58,11 +58,11 @@ extension SimulatedAppStore {
         /// Serves the files of a folder below `/content/`.
         ///
         /// - Parameter folder: The path of the folder.
-        /// - Throws: `SimulatorError` (`dataFolder`) if the folder cannot be read.
+        /// - Throws: `SimulatorError` (`dataFolder`) if there is no folder at this path.
         public mutating func serveContent(from folder: String) throws { content = try ContentFolder(folder) }
     }
 
-    /// The certificates and keys that clients need to verify the store's documents and to call its server API.
+    /// The root certificate, with which clients verify the store's signatures, and the key for its server API.
     public struct Summary: Sendable, Hashable {
         /// The bundle id of the app.
         public let bundleID: BundleID

@@ -91,9 +91,9 @@ extension SimulatedAppStore {
         return try device(id)
     }
 
-    /// Returns the updates after a cursor. Waits for an update, a promoted purchase or a change of the open messages if
-    /// there is none, at most `wait` seconds. Without a cursor, returns unfinished transactions and updates that the
-    /// device has not received.
+    /// Returns the updates after a cursor. If there is none, waits at most `wait` seconds for an update, a promoted
+    /// purchase or a change of the open messages. Without a cursor, returns unfinished transactions and updates that
+    /// the device has not received.
     ///
     /// Each answer has the open messages and promoted purchases. A request with a cursor acknowledges everything up to
     /// it.
@@ -175,7 +175,8 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Stores the acknowledged instant. A device that loses its cursor continues there.
+    /// Stores the acknowledged instant, unless the device received only unfinished purchases since the last one. A
+    /// device that loses its cursor continues there.
     private func noteArrival(at id: DeviceID, upTo cursor: Cursor) async throws {
         let hasChanges = try read({ try $0.existingDevice(id).account }) { db, _, now in
             let device = try db.existingDevice(id)
@@ -286,8 +287,8 @@ extension SimulatorDatabase {
             storefront: catalogues[try country(of: account)].storefront, canMakePayments: account.canMakePayments)
     }
 
-    /// The instant from which a new device of the account receives updates. It is before the current instant, because
-    /// the device must receive the events of that instant.
+    /// The instant after which a new device of the account receives updates: the account's last event, or just before
+    /// now if that is later. The device must receive the events of the present instant.
     func startOfUpdates(for account: Account, _ clock: AnchoredClock) throws -> Date {
         max(account.lastEvent, Timestamps.before(try now(clock)))
     }

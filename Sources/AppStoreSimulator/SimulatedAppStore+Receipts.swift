@@ -5,7 +5,7 @@ import StoreModel
 extension SimulatedAppStore {
     /// Returns the app receipt of a device: all purchases of the account except finished consumables.
     ///
-    /// Only the signature differs between two receipts while nothing is bought and no time passes.
+    /// Only the signature differs between two receipts while the purchases do not change and no time passes.
     ///
     /// - Parameter id: The device.
     /// - Returns: The receipt as PKCS #7 in DER.

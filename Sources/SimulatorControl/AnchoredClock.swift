@@ -16,8 +16,8 @@ package struct ClockAnchor: Sendable, Hashable {
         self.revision = revision
     }
 
-    /// Returns the clock's time at an instant of its base, in whole milliseconds. It is never earlier than the time at
-    /// the anchor.
+    /// Returns the clock's time at an instant of its base, in whole milliseconds. For an instant before the anchor, it
+    /// is the time at the anchor.
     package func reading(at base: Date) -> Date {
         let passed = max(0, base.timeIntervalSince(self.base)) * rate
         // Instants in seconds are not exact in binary, so a thousandth of a millisecond is added before rounding down.
@@ -25,10 +25,11 @@ package struct ClockAnchor: Sendable, Hashable {
         return min(Date(timeIntervalSince1970: milliseconds / 1000), max(reading, Self.endOfTime))
     }
 
-    /// The year 9000, at which every clock stops. The year of a later due date still has four digits.
+    /// The start of the year 9000, at which a clock stops, so that a later due date has a year of four digits.
     package static let endOfTime = Date(timeIntervalSince1970: 221_845_392_000)
 
-    /// Returns the instant of the base at which the clock reads `reading`, or `nil` if it never does.
+    /// Returns the first instant of the base, from the anchor on, at which the clock reads `reading` or later; `nil` if
+    /// there is none.
     package func base(at reading: Date) -> Date? {
         let left = reading.timeIntervalSince(self.reading)
         if left <= 0 { return base }
@@ -37,7 +38,7 @@ package struct ClockAnchor: Sendable, Hashable {
     }
 }
 
-/// A clock that runs on another clock and can be moved. It only goes backwards when it is moved.
+/// A clock that runs on another clock and can be moved. It goes backwards only when it is moved.
 package final class AnchoredClock: WallClock {
     private struct State {
         var anchor: ClockAnchor

@@ -49,8 +49,8 @@ public final class SimulatorClock: WallClock {
 
     /// Reads the simulator's clock and then follows it.
     ///
-    /// - Throws: `StoreFailure` with `unreachable` if the simulator does not answer; the clock is not started then.
-    ///   `CancellationError` if the task is cancelled.
+    /// - Throws: `StoreFailure` with `unreachable` if the simulator's clock cannot be read; the clock is then not
+    ///   started. `CancellationError` if the task is cancelled.
     public func start() async throws {
         do {
             apply(try await requestState(after: nil))

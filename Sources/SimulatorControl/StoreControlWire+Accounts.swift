@@ -5,8 +5,8 @@ import StoreModel
 extension StoreControlWire {
     /// A customer account of the store.
     ///
-    /// A request sets only the values that differ from the defaults. By default an account can make payments, and the
-    /// settings of the store determine the other values. An answer has all values.
+    /// A request sets only the values that differ from the defaults. By default an account can make payments and has no
+    /// family, and the settings of the store determine the other values. An answer has all values.
     public struct Account: Codable, Sendable, Equatable {
         /// The name of the account.
         public var name: String
@@ -18,7 +18,7 @@ extension StoreControlWire {
         public var askToBuy: Bool?
         /// Whether every purchase stops until the customer completes an action at the store.
         public var interruptedPurchases: Bool?
-        /// The name of the family that the account belongs to.
+        /// The name of the family of the account; `nil` if it has none.
         public var family: String?
 
         /// Creates an account.
@@ -29,7 +29,7 @@ extension StoreControlWire {
         ///   - canMakePayments: Whether the account can make payments.
         ///   - askToBuy: Whether every purchase waits for an approval.
         ///   - interruptedPurchases: Whether every purchase stops until the customer completes an action at the store.
-        ///   - family: The name of the family that the account belongs to.
+        ///   - family: The name of the family of the account; `nil` if it has none.
         public init(
             name: String, storefront: String? = nil, canMakePayments: Bool? = nil, askToBuy: Bool? = nil,
             interruptedPurchases: Bool? = nil, family: String? = nil

@@ -11,7 +11,7 @@ extension StoreControlWire {
         package var offer: Offer
         /// The kinds of customers who can redeem the code: `existing`, `expired`, `new`.
         package var eligibility: [String]
-        /// Whether a new subscriber gets the introductory offer before this one.
+        /// Whether a customer who is eligible for the introductory offer gets it before this one.
         package var isStackable: Bool
         /// The state for one account, or `nil` if the request names none.
         package var state: State?

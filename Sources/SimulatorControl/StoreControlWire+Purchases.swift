@@ -10,10 +10,10 @@ extension StoreControlWire {
         package var offerID: String?
         /// The kind of the offer. By default, the promotional or else the win-back offer with the identifier is used.
         package var offerKind: PaymentOffer.Kind?
-        /// Whether a new subscriber gets the introductory offer. True by default.
+        /// Whether an eligible customer gets the introductory offer. True by default.
         package var allowsIntroductoryOffer: Bool?
         package var appAccountToken: UUID?
-        /// Whether this purchase waits for an approval, whatever the setting of the account.
+        /// Whether this purchase waits for an approval even if Ask to Buy is off for the account.
         package var simulatesAskToBuy: Bool?
         /// The device that pays, or `nil` for a purchase outside of the app.
         package var deviceID: String?
@@ -45,7 +45,7 @@ extension StoreControlWire {
         }
     }
 
-    /// An offer code: the identifier of an offer in the catalogue.
+    /// A code to redeem: the identifier of an offer in the catalogue, or `PRODUCT:OFFER`.
     package struct Redeem: Codable, Sendable, Equatable {
         package var code: String
         /// The product of the offer, if several products have an offer with this identifier.
@@ -69,7 +69,7 @@ extension StoreControlWire {
     /// Turns renewal on again.
     package struct Resume: Codable, Sendable, Equatable {
         package var productID: ProductID
-        /// The product of the next period, from the same group; `nil` keeps the one that it has.
+        /// The product of the next period, from the same group; `nil` keeps the present one.
         package var renewsTo: ProductID?
         package init(productID: ProductID, renewsTo: ProductID? = nil) {
             self.productID = productID
@@ -135,7 +135,8 @@ extension StoreControlWire {
         public var expiresDate: Date?
         /// The date on which the store revoked the purchase.
         public var revocationDate: Date?
-        /// The id of the order for a look-up with the App Store Server API, or `nil` if nothing was paid.
+        /// The id of the order for a look-up with the App Store Server API, or `nil` for an order that was not sold and
+        /// for a family member's share.
         public var orderID: String?
 
         /// Creates a transaction.
@@ -151,7 +152,8 @@ extension StoreControlWire {
         ///   - purchaseDate: The date of the purchase or renewal.
         ///   - expiresDate: The end of the subscription period, exclusive.
         ///   - revocationDate: The date on which the store revoked the purchase.
-        ///   - orderID: The id of the order for a look-up with the App Store Server API, or `nil` if nothing was paid.
+        ///   - orderID: The id of the order for a look-up with the App Store Server API, or `nil` for an order that was
+        ///     not sold and for a family member's share.
         public init(
             transactionID: TransactionID, originalTransactionID: TransactionID, productID: ProductID, state: String,
             signedTransaction: String, signedRenewalInfo: String? = nil, purchaseDate: Date? = nil,

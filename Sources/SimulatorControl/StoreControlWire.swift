@@ -7,9 +7,9 @@ import StoreModel
 /// `GET /openapi.json` and `Documentation/Reference/SimulatorHTTP.md` describe each operation.
 ///
 /// An error is an `HTTPProblem` with the code of a `SimulatorError`. Its status is 400 for `malformed`, 404 for
-/// `unknownAccount` and most other unknown things, 409 for an operation that the present state does not allow, and 422
-/// for an invalid value. If the store refuses a sale, the problem has the code of a `StoreFailure`: 404 for
-/// `invalidProduct`, and 422 for all others.
+/// `unknownAccount` and similar codes, 409 for an operation that the present state does not allow, and 422 for
+/// `invalidValue`, `unknownStorefront`, `otherGroup` and `tooManyTransactions`. If the store refuses a sale, the
+/// problem has the code of a `StoreFailure`: 404 for `invalidProduct`, and 422 for all others.
 public enum StoreControlWire {}
 
 extension StoreControlWire {

@@ -1,7 +1,7 @@
 import HTTPCore
 import Primitives
 
-/// A transport that injects a network fault into one of its calls.
+/// A transport that injects a network fault into at most one of its calls.
 ///
 ///     let network = FaultyTransport(server, .answerLost, atCall: 3)
 public final class FaultyTransport: HTTPTransport {
@@ -11,7 +11,7 @@ public final class FaultyTransport: HTTPTransport {
         case unreachable
         /// The request arrives and is processed; its response is lost.
         case answerLost
-        /// The response is 500, and nothing was done.
+        /// The request is not processed, and the response has the status 500.
         case serverError
         /// The request arrives and is processed; the response is damaged, with status 200.
         case garbage
@@ -27,7 +27,7 @@ public final class FaultyTransport: HTTPTransport {
     /// Creates a transport.
     ///
     /// - Parameters:
-    ///   - inner: Sends the other requests.
+    ///   - inner: The transport of all requests that arrive.
     ///   - fault: The fault; `nil` for none.
     ///   - call: The number of the call with the fault, from 1.
     public init(_ inner: any HTTPTransport, _ fault: Fault? = nil, atCall call: Int = 0) {
@@ -36,7 +36,7 @@ public final class FaultyTransport: HTTPTransport {
         failingCall = call
     }
 
-    /// The number of calls.
+    /// The number of calls so far.
     public var calls: Int { count.withLock { $0 } }
 
     public func send(_ request: HTTPRequest) async throws -> HTTPResponse {

@@ -3,7 +3,7 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// A receipt validator that acknowledges all transactions and returns a scripted answer, unless a test changes that.
+/// A receipt validator with scripted answers. By default, it acknowledges all transactions.
 public final class ScriptedReceiptValidator: ReceiptValidator {
     /// A recorded call.
     public enum Call: Hashable, Sendable {
@@ -25,7 +25,7 @@ public final class ScriptedReceiptValidator: ReceiptValidator {
     package let calls = CallLog<Call>()
     private let state: Locked<State>
 
-    /// Creates a validator with the answer about each customer; by default, an answer without purchases.
+    /// Creates a validator with a function for the answer about each customer; by default, an answer without purchases.
     public init(_ answer: @escaping Answer = { Customer(customer: $0, environment: .sandbox, asOf: .distantPast) }) {
         state = Locked(
             State(
@@ -46,14 +46,14 @@ public final class ScriptedReceiptValidator: ReceiptValidator {
         }
     }
 
-    /// Sets the clock whose time is reported with each answer.
+    /// Sets the clock for the server time of an answer. A time that the function of `judge` sets is kept.
     public func reportTime(of clock: any WallClock) { state.withLock { $0.clock = clock } }
 
     /// Calls `reportTime(of:)`.
     @available(*, deprecated, renamed: "reportTime(of:)")
     public func tellTime(by clock: any WallClock) { reportTime(of: clock) }
 
-    /// Sets the validation of transactions from now on.
+    /// Sets the function that validates transactions from now on.
     public func judge(_ judge: @escaping Judge) { state.withLock { $0.judge = judge } }
 
     public func validate(

@@ -44,7 +44,7 @@ public final class ScriptedStoreConnection: StoreConnection {
         var before: @Sendable (Call) async throws -> Void = { _ in }
     }
 
-    /// The calls of this connection and of earlier ones to the same store.
+    /// The calls of all connections to this store.
     package let calls: CallLog<Call>
     public let updates: AsyncStream<StoreUpdate>
     private let state: Locked<State>
@@ -76,7 +76,7 @@ public final class ScriptedStoreConnection: StoreConnection {
     /// Sets the reaction to payments; by default the product is sold at once.
     public func whenPaying(_ cashier: @escaping Cashier) { state.withLock { $0.cashier = cashier } }
 
-    /// Sets a function that runs before every answer. Its error is thrown to the caller.
+    /// Sets a function that runs before the answer to every call except `close`. Its error is thrown to the caller.
     public func before(_ body: @escaping @Sendable (Call) async throws -> Void) { state.withLock { $0.before = body } }
 
     /// Moves the customer to another storefront, and notifies the observers.
@@ -85,7 +85,7 @@ public final class ScriptedStoreConnection: StoreConnection {
         notifications.send(storefront)
     }
 
-    /// Sets the store's current messages.
+    /// Sends the store's current messages to the observers.
     public func set(messages: [StoreMessage]) { notifications.send(messages) }
 
     /// Begins a promoted purchase of the customer.
@@ -103,7 +103,7 @@ public final class ScriptedStoreConnection: StoreConnection {
     public func set(statuses: [StoreSubscriptionStatus]) { state.withLock { $0.statuses = statuses } }
     /// Sets the subscription groups in which the customer may get an introductory offer.
     public func set(eligibleGroups: Set<String>) { state.withLock { $0.eligibleGroups = eligibleGroups } }
-    /// Sets the customer's answer to the next refund requests.
+    /// Sets the result of later refund requests.
     public func set(refundAnswer: RefundRequestStatus) { state.withLock { $0.refundAnswer = refundAnswer } }
     /// Sets whether the device can pay.
     public func set(mayPay: Bool) { state.withLock { $0.mayPay = mayPay } }
@@ -121,7 +121,7 @@ public final class ScriptedStoreConnection: StoreConnection {
     /// Sends an update to the app.
     public func send(_ update: StoreUpdate) { listener.yield(update) }
 
-    /// Sells a product: adds an unfinished transaction and reports it.
+    /// Sells a product: adds an unfinished transaction and reports it. `id` replaces the payment's id in the report.
     @discardableResult
     public func sell(_ payment: Payment, reportingTo id: PaymentID?? = nil) -> StoreTransaction {
         let transaction = state.withLock { state in

@@ -89,7 +89,7 @@ struct DeviceTests {
         }
     }
 
-    @Test func `a purchase that one device finished is restored on another`() async throws {
+    @Test func `purchases that one device finished are restored on another, except consumables`() async throws {
         try await TestStore.with { test in
             let first = try await test.device()
             for (index, product) in ["coins", "pack", "pass", "monthly.alt"].enumerated() {

@@ -208,7 +208,7 @@ import Testing
 
     // MARK: - Requests
 
-    @Test func `a request with an extreme number is refused or answered`() async throws {
+    @Test func `a request with an extreme number causes no internal error`() async throws {
         try await TestStore.with(change: Self.sending) { test in
             _ = try await Self.populate(test)
             let client = StoreRoutesTests.Client(test)
@@ -248,7 +248,7 @@ import Testing
         }
     }
 
-    @Test func `a path or a query with an extreme number is refused or answered`() async throws {
+    @Test func `a path or a query with an extreme number causes no internal error`() async throws {
         try await TestStore.with(change: Self.sending) { test in
             _ = try await Self.populate(test)
             let client = StoreRoutesTests.Client(test)

@@ -149,7 +149,7 @@ struct FamilyTests {
             try await test.buy("family", "anna")
             let device = try await test.device("ben")
             #expect(try await store.restore(for: device).map(\.ownership) == [.purchased, .familyShared])
-            // The member's own plan can change. Buying the shared product returns the share.
+            // The member's own subscription can be cancelled. Buying the shared product returns the share.
             let again = try await store.cancel("single", for: "ben")
             #expect(again.originalTransactionID == own.originalTransactionID)
             try await test.advance(.months(1))

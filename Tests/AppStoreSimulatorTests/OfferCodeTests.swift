@@ -16,7 +16,7 @@ struct OfferCodeTests {
             try await test.advance(.months(1))
             _ = try await test.store.cancel("paygo", for: "anna")
             try await test.advance(.months(2))
-            let failure = await #expect(throws: StoreFailure.self, "The code must be refused years later too.") {
+            let failure = await #expect(throws: StoreFailure.self, "The code must be refused months later too.") {
                 try await test.store.redeem(.init(code: "spring"), for: "anna")
             }
             #expect(failure?.code == .ineligibleForOffer)
@@ -91,7 +91,7 @@ struct OfferCodeTests {
         }
     }
 
-    @Test func `a list of codes sells nothing and is the same for a member of a family with a shared subscription`()
+    @Test func `a list of codes sells nothing, and a code is unavailable to a member with the shared subscription`()
         async throws
     {
         let shared = Fixtures.catalogueText.replacing(

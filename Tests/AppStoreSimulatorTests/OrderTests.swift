@@ -214,7 +214,7 @@ struct OrderTests {
         }
     }
 
-    @Test func `an account's own setting overrides the store's`() async throws {
+    @Test func `an account's own Ask to Buy setting overrides the store's`() async throws {
         try await TestStore.withScript { test in
             for name: AccountName in ["anna", "bob", "eve"] { try await test.store.createAccount(name) }
             for (name, asks) in [("bob", true), ("eve", false)] as [(AccountName, Bool)] {

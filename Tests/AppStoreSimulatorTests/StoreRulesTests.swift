@@ -88,7 +88,7 @@ struct StoreRulesTests {
     /// The id of a transaction of a sale; by default the first.
     static func id(_ sale: Int64, _ place: Int64 = 0) -> Int64 { sale * 1_000_000 + place }
 
-    @Test func `a purchase is one unfinished transaction and the answer to its payment`() throws {
+    @Test func `a purchase is one transaction and the answer to its payment`() throws {
         var fixture = try RulesFixture()
         let token = UUID()
         #expect(fixture.buy("pack", token: token) == .sold(Self.id(1)))
@@ -219,7 +219,7 @@ struct StoreRulesTests {
         #expect(fixture.transactions.last?.offer?.kind == .introductory)
     }
 
-    @Test func `a promotional offer is for present and former subscribers`() throws {
+    @Test func `a former subscriber gets a promotional offer`() throws {
         var fixture = try RulesFixture()
         _ = fixture.buy("monthly")
         try fixture.cancel("plus")

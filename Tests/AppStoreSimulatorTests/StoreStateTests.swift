@@ -87,7 +87,7 @@ struct StoreStateTests {
         }
     }
 
-    @Test func `the setting makes the payments of later renewals fail`() async throws {
+    @Test func `the setting renewalsFail makes the payments of later renewals fail`() async throws {
         try await TestStore.with { test in
             try await test.buy("weekly")
             try await test.advance(.days(8))
@@ -190,7 +190,7 @@ struct StoreStateTests {
         }
     }
 
-    @Test func `time ends before its dates cannot be formatted`() async throws {
+    @Test func `an advance beyond the year 8999 is refused, and the clock keeps its time`() async throws {
         try await TestStore.with(change: { $0.start = Fixtures.date("8900-01-01T00:00:00Z") }) { test in
             try await test.advance(.years(99))
             let error = await #expect(throws: SimulatorError.self) { try await test.advance(.years(9)) }
@@ -215,7 +215,7 @@ struct StoreStateTests {
         }
     }
 
-    @Test func `a running clock stops where its dates cannot be formatted`() async throws {
+    @Test func `a running clock stops at the start of the year 9000`() async throws {
         try await TestStore.with(rate: try #require(TimeRate("2s"))) { test in
             let device = try await test.device()
             test.base.advance(by: 4 * 86400)

@@ -60,7 +60,7 @@ struct TimestampsTests {
             timestamps.beginEvent([7000], clock: clock, last: .distantPast, as: ticket) > clock.addingTimeInterval(0.5))
     }
 
-    @Test func `each event is signed later than everything reported before, at any rate of events`() {
+    @Test func `each event is signed later than everything reported before, also among many in one millisecond`() {
         let timestamps = Timestamps(floor: .distantPast)
         var (last, signed, clock) = (Date.distantPast, Int64.min, clock)
         for step in 0..<5000 {

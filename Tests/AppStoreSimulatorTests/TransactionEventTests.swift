@@ -108,7 +108,7 @@ struct TransactionEventTests {
         }
     }
 
-    @Test func `a share follows its owner's purchase`() async throws {
+    @Test func `a share is lost and returns with its owner's purchase, and can be revoked alone`() async throws {
         try await TestStore.withScript { test in
             let bought = try await test.buy("pack")
             let plan = try await test.buy("plain")

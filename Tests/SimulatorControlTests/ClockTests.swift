@@ -14,13 +14,13 @@ struct ClockTests {
             ("90s", 90.0, nil), ("40d", 40 * 86400.0, nil), ("P1W", 7 * 86400.0, nil),
             ("P1M", nil, SubscriptionPeriod.months(1)), ("1y", nil, SubscriptionPeriod.years(1)),
         ] as [(String, Double?, SubscriptionPeriod?)])
-    func `a jump is a short duration, and only months and years follow the calendar`(
+    func `a jump is read from a short or ISO duration, and only months and years follow the calendar`(
         text: String, seconds: Double?, period: SubscriptionPeriod?
     ) {
         #expect(StoreControlWire.Advance(text) == StoreControlWire.Advance(period: period, seconds: seconds))
     }
 
-    @Test func `a jump to an instant is RFC 3339, and any other text is refused`() {
+    @Test func `a jump is read from an instant in RFC 3339, and any other text is refused`() {
         #expect(StoreControlWire.Advance("2026-01-01T00:00:00Z") == StoreControlWire.Advance(to: Self.start))
         for text in ["", "soon", "-3d", "P1M2D", "99999999999999999999d"] {
             #expect(StoreControlWire.Advance(text) == nil, "\(text)")

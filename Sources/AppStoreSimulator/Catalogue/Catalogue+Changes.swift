@@ -24,7 +24,7 @@ extension Catalogue {
     ///   - pointer: The place, as a JSON Pointer (RFC 6901).
     ///   - value: The new value; `nil` removes the present value.
     /// - Returns: The changed catalogue.
-    /// - Throws: An error if the place does not exist, or if the changed catalogue cannot be used.
+    /// - Throws: An error if the document cannot have a value at the place, or if the changed catalogue cannot be used.
     public func replacing(_ pointer: String, with value: JSONValue?) throws -> Catalogue {
         try changed([(pointer, value)])
     }

@@ -18,14 +18,15 @@ public struct Catalogue: Sendable, Equatable {
     package let version: Version?
     /// The settings in the file for the store.
     package let settings: CatalogueSettings
-    /// The storefront in the file's settings (`_storefront` and `_locale`), or the one that `sold(in:)` received.
+    /// The storefront in the file's settings (`_storefront` and `_locale`), by default the USA, or the one that
+    /// `sold(in:)` received.
     public let storefront: Storefront
     /// The products in the order of the file: products, non-renewing subscriptions, then group by group.
     package let items: [CatalogueItem]
     /// The subscription groups in the order of the file.
     package let groups: [CatalogueGroup]
     package let policies: AppPolicies
-    /// The key with which the app's server signs promotional offers, if Xcode made one.
+    /// The key with which the app's server signs promotional offers, if the file has one.
     package let offersKey: OffersKey?
     /// The findings that are warnings.
     package let warnings: [CatalogueFinding]

@@ -1,7 +1,7 @@
 import Primitives
 import StoreModel
 
-/// A subscription group. A customer has one of its products at a time.
+/// A subscription group. A customer can have one of its products at a time.
 package struct CatalogueGroup: Sendable, Hashable {
     package var id: String
     /// The name in the file. Customers do not see it.
@@ -22,7 +22,8 @@ package struct CatalogueGroup: Sendable, Hashable {
         self.pointer = pointer
     }
 
-    /// Returns the name that customers see: the one for the language of `locale`, else `name`.
+    /// Returns the name that customers see: that of the best localization for `locale`, or `name` if it is missing or
+    /// empty.
     package func displayName(for locale: String) -> String {
         localizations.best(for: locale).map(\.displayName).flatMap { $0.isEmpty ? nil : $0 } ?? name
     }

@@ -40,7 +40,7 @@ package struct CatalogueItem: Sendable, Hashable {
     }
 }
 
-/// The name of a product or a group in one language.
+/// The name and the description of a product or a group for one locale.
 package struct CatalogueText: Sendable, Hashable {
     package var locale: String
     package var displayName: String

@@ -54,11 +54,11 @@ package struct OfferCode: Sendable, Hashable {
         package let rawValue: String
         package init(rawValue: String) { self.rawValue = rawValue }
 
-        /// A customer who has never subscribed.
+        /// A customer who has never subscribed in the group.
         package static let new = Customer(rawValue: "new")
         /// A customer with a subscription that has not ended.
         package static let existing = Customer(rawValue: "existing")
-        /// A customer who subscribed in the past.
+        /// A customer whose subscription has ended.
         package static let expired = Customer(rawValue: "expired")
         package static let all: Set<Customer> = [.new, .existing, .expired]
     }

@@ -68,7 +68,8 @@ extension CatalogueReader {
         return period
     }
 
-    /// Reads a decimal string from 0 to 1,000,000 with at most three decimals, which are the store's milliunits.
+    /// Reads a price from 0 to 1,000,000 as a decimal string or a number. It has at most three decimals, because the
+    /// store counts in milliunits.
     mutating func price(_ place: JSONPlace, _ name: String = "displayPrice", of owner: String) -> Price? {
         let pointer = "\(place.pointer)/\(name)"
         guard let member = place[name] else {

@@ -1,7 +1,8 @@
 import Foundation
 import StoreModel
 
-/// A subscription product with the terms at which a customer bought it. Each renewal has the same terms.
+/// A subscription product with the terms at which a customer bought it. Renewals have the same terms, except for price
+/// increases.
 struct Plan: Sendable, Hashable {
     var productID: ProductID
     var period: SubscriptionPeriod
@@ -45,7 +46,7 @@ struct AppliedOffer: Sendable, Hashable {
         self.price = price
     }
 
-    /// The number of its transactions: one per period if the customer pays as they go, otherwise one for all periods.
+    /// The number of transactions under the offer: one per period for `payAsYouGo`, otherwise one for all periods.
     var transactionCount: Int { paymentMode == .payAsYouGo ? periodCount : 1 }
 
     /// Returns the end of transaction `index` of an offer that begins at `start`.

@@ -30,7 +30,7 @@ struct Order: Sendable, Hashable {
     /// decides.
     var allowsIntroductory: Bool?
     /// The payment that the order came with. Without a payment, the caller receives the answer, and each device of the
-    /// account receives an update.
+    /// account receives an update about a sale.
     var payment: PaymentID?
     var device: DeviceID?
     /// The transaction number that was reserved while the order was held.
@@ -80,8 +80,7 @@ struct TransactionRecord: Sendable, Hashable {
     var isShared: Bool { sharedAt != nil }
 }
 
-/// An update for an account's devices about an action. Renewals follow from time alone and have no
-/// updates.
+/// An update for an account's devices about an action. Updates about renewals are computed and have no record.
 struct UpdateRecord: Sendable, Hashable {
     /// The states that this store reports. Raw values are those of the HTTP API. The set is closed.
     enum State: String, Sendable { case purchased, deferred, failed, revoked }

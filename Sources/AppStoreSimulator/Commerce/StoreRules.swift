@@ -89,7 +89,8 @@ struct StoreRules: Sendable {
         }
     }
 
-    /// Returns a reason to refuse an order, without regard to earlier purchases; `nil` if there is none.
+    /// Returns a reason to refuse an order that does not depend on the time or on earlier purchases; `nil` if there is
+    /// none.
     func refusal(of order: Order) -> StoreFailure? {
         guard mayPay else {
             return StoreFailure(code: .notAllowed, reason: "The account may not make payments.")

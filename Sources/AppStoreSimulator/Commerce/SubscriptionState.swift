@@ -65,7 +65,7 @@ struct SubscriptionState: Sendable, Hashable {
     /// The latest run, which ends with the latest period.
     var current: Run { runs[runs.count - 1] }
     var expiresDate: Date { current.end }
-    /// Whether the customer has access: the period is paid or in the grace period.
+    /// Whether the customer has access, which continues in the grace period.
     var isActive: Bool { status == .active || status == .gracePeriod }
     /// Whether the subscription has not ended: it gives access or is in billing retry.
     var isRunning: Bool { isActive || status == .billingRetry }
@@ -118,8 +118,8 @@ struct SubscriptionState: Sendable, Hashable {
     }
 
     /// Applies the next change of the current period, if it is due at `instant`: its revocation, or its end with a
-    /// renewal or an expiry. Returns whether a period was sold. That period can have ended too, so the caller repeats
-    /// the call.
+    /// renewal, a failed payment or an expiry. Returns whether a period was sold. That period can have ended too, so
+    /// the caller repeats the call.
     private mutating func advance(under conditions: RenewalConditions) -> Bool {
         let run = current
         let end = run.end
@@ -188,7 +188,7 @@ struct SubscriptionState: Sendable, Hashable {
         return false
     }
 
-    /// Returns the sale after `run`. The offer for the next renewal begins when the present offer has ended.
+    /// Returns the sale after `run`. A requested offer of the same plan begins when the present offer has ended.
     private func upcoming(after run: Run) -> Upcoming {
         let renewal = record.renewal
         if !isRequestedSold {

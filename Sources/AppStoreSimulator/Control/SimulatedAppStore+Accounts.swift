@@ -140,7 +140,7 @@ extension SimulatedAppStore {
         }
     }
 
-    /// Adds an account to a family. The account shares its purchases with the other members, and gets theirs.
+    /// Adds an account to a family. The account shares its shareable purchases with the other members, and gets theirs.
     ///
     /// - Parameters:
     ///   - family: The name of the family.

@@ -36,7 +36,7 @@ extension SimulatedAppStore {
     private static let extensionsPerYear = 2
     private static let extensionYear = 365.0 * 86400
 
-    /// Extends the current period of a subscription. A repeated request extends it once. Throws `ExtensionRefusal`.
+    /// Extends the current period of a subscription. A repeated request extends nothing. Throws `ExtensionRefusal`.
     func extendRenewal(
         of original: TransactionID, byDays days: Int, request: String
     ) async throws -> RenewalExtension {

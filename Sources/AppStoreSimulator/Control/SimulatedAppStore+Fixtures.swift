@@ -6,7 +6,8 @@ import StoreModel
 
 /// Export and import of the store's state, so that many tests can begin with the same state.
 extension SimulatedAppStore {
-    /// Exports the state: accounts, devices, purchases, settings and the clock, without certificates and keys.
+    /// Exports the state, such as accounts, purchases, notifications, settings and the clock, without certificates and
+    /// keys.
     ///
     /// - Returns: The state as JSON.
     /// - Throws: `SQLError` if the database cannot be read.
@@ -28,7 +29,7 @@ extension SimulatedAppStore {
 
     /// Replaces the state by one that another store exported.
     ///
-    /// The clock continues from the exported time at this store's speed. Documents are signed with this store's
+    /// The clock continues from the exported time at this store's speed. Transactions are signed with this store's
     /// certificates.
     ///
     /// - Parameter state: The exported state.

@@ -73,10 +73,10 @@ extension SimulatedAppStore {
     ///   - quantity: The quantity.
     ///   - offerID: The identifier of an offer.
     ///   - offerKind: The kind of the offer. `nil` means the promotional or else the win-back offer with `offerID`.
-    ///   - allowsIntroductoryOffer: Whether a new subscriber gets the introductory offer of the product. With `false`
-    ///     the account stays eligible for this offer.
+    ///   - allowsIntroductoryOffer: Whether an eligible customer gets the introductory offer of the product. With
+    ///     `false` the account stays eligible for this offer.
     ///   - appAccountToken: The app account token.
-    ///   - simulatesAskToBuy: Whether the purchase waits for approval, whatever the setting of the account.
+    ///   - simulatesAskToBuy: Whether the purchase waits for approval even if Ask to Buy is off for the account.
     /// - Returns: The transaction.
     /// - Throws: `SimulatorError` (`unknownAccount`); `StoreFailure` if the store refuses the order.
     @discardableResult
@@ -99,8 +99,8 @@ extension SimulatedAppStore {
     ///   - transaction: The id of the waiting purchase.
     ///   - approving: Whether it is approved.
     /// - Returns: The transaction.
-    /// - Throws: `SimulatorError` (`unknownTransaction`, `notPending`); `StoreFailure` if the store no longer sells the
-    ///   product.
+    /// - Throws: `SimulatorError` (`unknownTransaction`, `notPending`); `StoreFailure` if the store refuses the order,
+    ///   for example for a withdrawn product.
     @discardableResult
     public func answerAskToBuy(
         _ transaction: TransactionID, approving: Bool
@@ -126,8 +126,8 @@ extension SimulatedAppStore {
     ///
     /// - Parameter transaction: The id of the waiting purchase.
     /// - Returns: The transaction.
-    /// - Throws: `SimulatorError` (`unknownTransaction`, `notPending`); `StoreFailure` if the store no longer sells the
-    ///   product.
+    /// - Throws: `SimulatorError` (`unknownTransaction`, `notPending`); `StoreFailure` if the store refuses the order,
+    ///   for example for a withdrawn product.
     @discardableResult
     public func resolveInterruption(_ transaction: TransactionID) async throws -> StoreControlWire.Transaction {
         try await end(transaction, waitingFor: .interruption) { event, held in
@@ -179,7 +179,7 @@ extension SimulatedAppStore {
     ///   - appAccountToken: The app account token.
     ///   - account: The account.
     /// - Returns: The transaction.
-    /// - Throws: `SimulatorError` (`unknownAccount`); `StoreFailure` (`invalidCode`, `ineligibleForOffer`).
+    /// - Throws: `SimulatorError` (`unknownAccount`); `StoreFailure`, such as `invalidCode` or `ineligibleForOffer`.
     @discardableResult
     public func redeem(
         _ code: String, of product: ProductID? = nil, appAccountToken: UUID? = nil, for account: AccountName
@@ -203,8 +203,8 @@ extension SimulatedAppStore {
     /// - Parameters:
     ///   - redemption: The code, and an app account token.
     ///   - device: The device.
-    /// - Throws: `SimulatorError` (`unknownDevice`); `StoreFailure` (`invalidCode`, `ineligibleForOffer`), or the
-    ///   `StoreFailure` that the settings inject.
+    /// - Throws: `SimulatorError` (`unknownDevice`); `StoreFailure`, such as `invalidCode` or `ineligibleForOffer`, or
+    ///   the one that the settings inject.
     public func redeem(_ redemption: OfferCodeRedemption, from device: DeviceID) async throws {
         try await applyInjectedFaults(to: .offerCodeRedeem)
         guard let code = redemption.code else {
@@ -302,7 +302,7 @@ extension SimulatorEvent {
         order.device = device
     }
 
-    /// Repeats the answer to a payment if the payment is deferred, or if another device repeated it.
+    /// Repeats the answer to a payment if the payment is deferred, or if another device repeated the payment.
     mutating func repeatAnswer(_ answer: UpdateRecord, to device: DeviceID) throws {
         let held = try answer.payment.flatMap { try db.heldOrder($0, of: account.id) }
         let waits = held?.reason == .approval

@@ -25,7 +25,7 @@ extension SimulatedAppStore {
     ///
     /// - Parameters:
     ///   - product: The current or next product of the subscription.
-    ///   - plan: The product of the next period. `nil` keeps the one that it has.
+    ///   - plan: The product of the next period. `nil` keeps the present one.
     ///   - account: The account.
     /// - Returns: The latest transaction of the subscription.
     /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`; `otherGroup` for a plan of another group).

@@ -11,8 +11,8 @@ extension SimulatedAppStore {
     /// - Parameters:
     ///   - transaction: The id of the transaction.
     ///   - reason: The reason of the refund.
-    ///   - percentage: The refunded part of the price, from 0.001 to 100, rounded to three decimals. `nil` means the
-    ///     full price.
+    ///   - percentage: The refunded part of the price in percent, from 0.001 to 100, rounded to three decimals. `nil`
+    ///     means the full price.
     /// - Returns: The refunded transaction.
     /// - Throws: `SimulatorError` (`unknownTransaction`, `alreadyRevoked`; `invalidValue` for an invalid percentage;
     ///   `notNow` for a family member's share, which has no price).
@@ -208,8 +208,8 @@ extension SimulatorEvent {
         }
     }
 
-    /// The shares that family members have of a transaction now. A member's period has
-    /// the same purchase date as the owner's period.
+    /// The shares that family members have of a transaction now. A member's period has the purchase date of the owner's
+    /// period.
     func shares(of sale: Sale) throws -> [TransactionRecord] {
         let transaction = sale.transaction
         guard !transaction.isShared else { return [] }

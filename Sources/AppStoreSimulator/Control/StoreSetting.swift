@@ -84,7 +84,7 @@ public struct StoreSetting: Sendable, Hashable {
         name: "errors.verifyReceipt", kind: .choice(["off"] + ReceiptStatus.injectable.map { "\($0.rawValue)" }),
         summary: "the status with which /verifyReceipt answers")
 
-    /// The environment whose rate limits the App Store Server API has.
+    /// The environment whose rate limits the App Store Server API has; `off` means no limits.
     public static let serverAPIRateLimit = StoreSetting(
         name: "serverAPIRateLimit", kind: .choice(ServerRules.RateLimit.allCases.map(\.rawValue)),
         summary: "the environment whose hourly rate limits the App Store Server API has")

@@ -22,7 +22,7 @@ enum ColumnRange {
     /// The number of a sale. Each sale has `TransactionNumber.span` numbers for its transactions.
     static let sale: ClosedRange<Int64> = 1...4_000_000_000_000
     static let transaction: ClosedRange<Int64> = 1...(sale.upperBound + 1) * TransactionNumber.span
-    /// The position of a transaction within its sale, and the number of transactions.
+    /// The position of a transaction within its sale.
     static let place: ClosedRange<Int64> = 0...TransactionNumber.span
     static let count: ClosedRange<Int64> = 1...TransactionNumber.span
     /// Prices in milliunits.

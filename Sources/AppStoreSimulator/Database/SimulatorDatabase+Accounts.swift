@@ -52,7 +52,7 @@ extension SimulatorDatabase {
         ).map { try purchase($0, at: now) }.filter { $0.revocation == nil }
     }
 
-    /// The purchases that others share with an account, and their owners.
+    /// The purchases that others share with an account and that are not revoked, with their owners.
     func sharedPurchases(with account: Int64, at now: Date) throws -> [(TransactionRecord, owner: Int64)] {
         try sql.query(
             """

@@ -5,7 +5,7 @@ import StoreModel
 
 /// The validation of an imported state.
 extension SimulatorDatabase {
-    /// Reads every row in the way the store reads it later.
+    /// Checks all numbers, strings, counters and settings, and reads most rows as the store reads them later.
     ///
     /// Throws `SQLError`, `JSONError`, `DecodingError` or `AppStorePayloadError` for a row that the store would not
     /// have written.
@@ -94,7 +94,7 @@ extension SimulatorDatabase {
 extension Run {
     fileprivate var soldPeriods: Double { Double(offset) + Double(count) }
 
-    /// The approximate number of periods that have passed until `now`.
+    /// A rough estimate of the number of periods sold until `now`.
     fileprivate func periods(until now: Date) -> Double {
         let length = plan.period.end(from: Date(timeIntervalSince1970: 0)).timeIntervalSince1970
         return soldPeriods + max(0, now.timeIntervalSince(anchor)) / length

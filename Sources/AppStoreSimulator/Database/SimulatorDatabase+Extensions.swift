@@ -4,7 +4,7 @@ import StoreModel
 
 /// The renewal dates that the app's server extended.
 extension SimulatorDatabase {
-    /// The number of extensions of a subscription since a date.
+    /// The number of extensions of a subscription after a date.
     func extensions(of original: Int64, since date: Date) throws -> Int {
         let row = try sql.first(
             "SELECT count(*) AS count FROM extension WHERE original = ?1 AND at > ?2",

@@ -21,7 +21,7 @@ extension SimulatorDatabase {
             "INSERT OR REPLACE INTO setting (name, value) VALUES (?1, ?2)", [.text(setting.name), .text(value.text())])
     }
 
-    /// Applies the settings of a new store's catalogue.
+    /// Applies the settings of a new store's catalogue, except the time rate and the storefront.
     func save(_ values: [String: JSONValue], at now: Date) throws {
         for (name, value) in values.sorted(by: { $0.key < $1.key }) {
             guard let setting = StoreSetting.named(name), setting != .timeRate, setting != .storefront else { continue }

@@ -31,7 +31,7 @@ extension SimulatorDatabase {
             """, [.integer(update.accountID), .text(payment.rawValue)])
     }
 
-    /// The latest answer to a payment; `nil` if the payment was never made.
+    /// The latest answer to a payment; `nil` if there is none.
     func answer(to payment: PaymentID, of account: Int64) throws -> StoredUpdate? {
         try sql.first(
             """

@@ -18,7 +18,7 @@ struct SimulatorDatabase {
         /// The instant of the account's latest event.
         var lastEvent: Date
         var family: FamilyName?
-        /// The country of the account's storefront. `nil` means that of the catalogue.
+        /// The country of the account's storefront. `nil` means that of the store's setting, or else of the catalogue.
         var storefront: String?
         var canMakePayments: Bool
         /// Whether the account's purchases wait for approval. `nil` means the setting of the store.
@@ -32,7 +32,7 @@ struct SimulatorDatabase {
         var account: Account
         /// The instant up to which the device has received everything except unfinished transactions.
         var deliveredUntil: Date
-        /// The values that bind signed documents to the device.
+        /// The values that bind signed data to the device.
         var binding: DeviceBinding?
     }
 

@@ -89,7 +89,6 @@ struct SimulatorEvent {
 
     mutating func decline(_ held: HeldOrder) throws { try record(rules.decline(held)) }
 
-    /// Returns the reason why an order cannot be accepted; `nil` if it can.
     func refusal(of order: Order) -> StoreFailure? { rules.refusal(of: order) }
 
     mutating func record(_ changes: [StoreChange]) throws {

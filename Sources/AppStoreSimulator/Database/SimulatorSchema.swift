@@ -2,7 +2,8 @@ import SQLStorage
 
 /// The tables of the simulator database. Instants are microseconds since 1970 in virtual time, prices are milliunits.
 ///
-/// Renewals have no rows: the periods of a subscription are computed from the table `run` alone.
+/// Renewals have no rows: the periods of a subscription are computed from the rows of its last event and the table
+/// `condition`.
 enum SimulatorSchema {
     static let migrations = [
         SQLMigration("0001 books", [.sqlite: initial]), SQLMigration("0002 notifications", [.sqlite: notifications]),

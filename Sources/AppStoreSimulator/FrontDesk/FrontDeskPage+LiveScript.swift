@@ -8,7 +8,7 @@ extension FrontDeskPage {
         const rates = Array.from($("rate").options, (option) => ({ name: option.value, factor: Number(option.dataset.factor) }));
         let lastRate = "real";
 
-        // The next dates that the store names for the chosen account, earliest first: [date, text].
+        // The next dates of the account's subscriptions and of the listed notifications, earliest first: [date, text].
         const nextDates = () => {
           const dates = [...state.subscriptions.map(nextOf), ...state.notifications.filter((notification) => notification.due).map((notification) => [notification.due, "a notification is sent again"])];
           const now = virtualNow();
@@ -95,9 +95,9 @@ extension FrontDeskPage {
             const account = chosen();
             if (!account) { Object.assign(state, { devices: [], transactions: [], subscriptions: [], orders: [], promoted: [], offerCodes: [], products: [], withdrawn: [] }); return; }
             const { name } = account, listFor = (list) => request("GET", path(list) + "?" + new URLSearchParams({ account: name }));
-            const shelf = (list) => request("GET", path(list) + "?" + new URLSearchParams({ storefront: account.storefront }));
+            const listOfStorefront = (list) => request("GET", path(list) + "?" + new URLSearchParams({ storefront: account.storefront }));
             const [{ devices }, { transactions }, { subscriptions }, { orders }, { promotedPurchases: promoted }, { offerCodes }, { products }, { products: withdrawn }] = await Promise.all([
-              request("GET", accountPath(name, "devices")), request("GET", accountPath(name, "transactions")), request("GET", accountPath(name, "subscriptions")), listFor("orders"), listFor("promoted-purchases"), listFor("offer-codes"), shelf("products"), shelf("withdrawn-products")]);
+              request("GET", accountPath(name, "devices")), request("GET", accountPath(name, "transactions")), request("GET", accountPath(name, "subscriptions")), listFor("orders"), listFor("promoted-purchases"), listFor("offer-codes"), listOfStorefront("products"), listOfStorefront("withdrawn-products")]);
             if (state.account !== name) { this.isStale = true; return; }
             Object.assign(state, { devices, subscriptions, orders, promoted, offerCodes, products, withdrawn, transactions: transactions.map((sale) => ({ ...sale, claims: claims(sale.signedTransaction) })) });
           },

@@ -128,7 +128,7 @@ extension FrontDeskPage {
               button(removeFault(name), name))));
         };
 
-        // Each setting has a control of its own, of which one is visible.
+        // Each setting has a control. Only the control of the chosen setting is visible.
         const faultControl = () => Array.from(document.querySelectorAll("[data-fault]")).find((box) => box.dataset.fault === $("fault-name").value).querySelector("select, input");
         const offerFault = () => document.querySelectorAll("[data-fault]").forEach((box) => {
           const isChosen = box.dataset.fault === $("fault-name").value;

@@ -129,7 +129,7 @@ extension FrontDeskPage {
             default: return [null, subscription.expirationIntent ? "Ended because " + intents[subscription.expirationIntent] + "." : "Ended."];
           }
         };
-        // Moves the time by the period of a subscription. A withdrawn product has none here.
+        // The button that moves the time by the period of a subscription. A withdrawn product has no button.
         const onePeriod = ({ productID }) => {
           const { period } = (state.products.find((product) => product.id === productID) || {}).subscription || {};
           return period && button(jumpBy({ period }, "+1 period (" + periodText(period) + ")"), "of " + productID);

@@ -123,7 +123,7 @@ extension FrontDeskPage {
             "settings", titled: "Settings of the store",
             """
             <h3>Injected errors and latencies</h3>
-            <p class="soft">They test how an app handles them. They apply to the devices of all accounts.</p>
+            <p class="soft">They test how an app and its server handle them. They apply to all accounts.</p>
             <ul id="faults" class="list"></ul>
             <form id="add-fault" class="inline" aria-label="Inject an error or a latency">
             <label for="fault-name">Setting</label>

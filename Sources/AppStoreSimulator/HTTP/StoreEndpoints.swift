@@ -6,7 +6,7 @@ import StoreModel
 
 /// The function behind an endpoint of the store.
 struct StoreHandler: Sendable {
-    /// Whether the endpoint can answer with a `StoreFailure`.
+    /// Whether the endpoint can answer with a `StoreFailure` that no setting injects.
     let canReturnStoreFailure: Bool
     let bodyLimit: Int
     let respond: @Sendable (StoreCall) async throws -> any Encodable & Sendable

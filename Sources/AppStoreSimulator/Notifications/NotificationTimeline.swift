@@ -1,8 +1,8 @@
 import Foundation
 import StoreModel
 
-/// The notifications of a subscription that follow from time alone: renewals, failed payments and expiry. The database
-/// does not have these changes.
+/// The notifications of a subscription that follow from time alone, for example about renewals, failed payments and
+/// expiry. The database does not have these changes.
 struct NotificationTimeline {
     struct Step: Sendable, Hashable {
         var notification: StoreNotification

@@ -9,8 +9,8 @@ extension SimulatedAppStore {
     /// The maximum number of subscriptions in one commit.
     private static let commitSize = 500
 
-    /// Writes the notifications that follow from time alone until now: renewals, failed payments and expiry. Returns
-    /// the instant of the next such change.
+    /// Writes the notifications that follow from time alone until now, for example about renewals, failed payments and
+    /// expiry. Returns the instant of the next such change.
     ///
     /// Consecutive equal notifications of a subscription become one, unless `notifySkippedTime` is `all`. Throws
     /// `CancellationError` between two commits if the store closes or the task is cancelled; the rest is written later.

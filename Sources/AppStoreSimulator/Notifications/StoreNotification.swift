@@ -116,7 +116,7 @@ extension SubscriptionState {
         return isNew || !before.hasConsented ? StoreNotification(.priceIncrease, .accepted, latest) : nil
     }
 
-    /// Returns the notification about a failed payment or the end of the subscription.
+    /// Returns the notification about a failed payment, or about the end of the grace period or the subscription.
     private func end(since before: SubscriptionState) -> StoreNotification? {
         guard before.isRunning, status != before.status else { return nil }
         switch status {

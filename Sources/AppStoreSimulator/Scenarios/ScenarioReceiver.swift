@@ -78,9 +78,9 @@ extension ScenarioReceiver.Script {
     }
 }
 
-/// The payloads of signed documents, read without verification.
+/// The payloads of JWS values, read without verification.
 enum SignedContent {
-    /// The schemas of the payloads, by the member of a response that has the signed document.
+    /// The schemas of the payloads, by the member of a response that has the JWS.
     static let schemas: [String: PayloadSchema] = [
         "signedTransaction": JWSTransactionDecodedPayload.schema,
         "signedTransactionInfo": JWSTransactionDecodedPayload.schema,
@@ -95,7 +95,7 @@ enum SignedContent {
         return try? JSONValue(parsing: bytes)
     }
 
-    /// Returns the value with each signed document replaced by its payload.
+    /// Returns the value with each JWS replaced by its payload.
     static func decoded(_ value: JSONValue) -> JSONValue {
         switch value {
         case .array(let elements): .array(elements.map(decoded))

@@ -95,8 +95,8 @@ struct ScenarioShape {
         }
     }
 
-    /// Checks the expected members of a signed document's payload, under Apple's names. Objects in it,
-    /// such as `data` of a notification, can contain further signed documents.
+    /// Checks the expected members of a JWS payload, under Apple's names. Objects in the payload, such as `data` of a
+    /// notification, can contain further JWS values.
     private static func check(_ place: JSONPlace, _ content: PayloadSchema) throws {
         for (name, value) in try place.object(or: "this should be an object with members of the signed payload") {
             let here = place.member(name)

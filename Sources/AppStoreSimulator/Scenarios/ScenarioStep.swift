@@ -183,7 +183,7 @@ enum ScenarioWords {
         }
     }
 
-    /// Returns the settings in the form that the store keeps, because one of them is a secret.
+    /// Returns the settings in the form that the store keeps, because one of them can be a secret.
     private static func settings(_ value: JSONValue) -> String {
         guard case .object(let members) = value else { return "" }
         return members.map { name, value in

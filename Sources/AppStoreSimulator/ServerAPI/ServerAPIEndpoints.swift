@@ -2,7 +2,7 @@ import AppStorePayloads
 import HTTPCore
 import StoreModel
 
-/// The function behind an endpoint of Apple's App Store Server API.
+/// The function and the rate limit of an endpoint of Apple's App Store Server API.
 struct ServerAPIHandler: Sendable {
     /// The requests per second that Apple allows in production (Apple: Identifying rate limits).
     let rate: Int

@@ -20,8 +20,8 @@ struct ServerRefusal: Error {
 
     init(status: Int) { response = HTTPResponse(status: status) }
 
-    /// Creates the response to a request that failed with `error`. An error of the database, and a cancellation while
-    /// the store closes, can be retried.
+    /// Creates the response to a request that failed with `error`. After most errors of the database, and after a
+    /// cancellation while the store closes, the request can be retried.
     init(answering error: any Error) {
         switch error {
         case let refusal as ServerRefusal: self = refusal
@@ -35,8 +35,7 @@ struct ServerRefusal: Error {
         }
     }
 
-    /// Creates the response to an invalid token. Unlike Apple's response, it has the reason in the
-    /// header of RFC 6750.
+    /// Creates the response to an invalid token. Unlike Apple's response, it has the reason in the header of RFC 6750.
     init(unauthenticated error: SignedDataError) {
         let reason = error.reason.unicodeScalars.map { scalar in
             scalar == "\"" ? "'" : scalar.isASCII && scalar != "\\" ? String(scalar) : "?"

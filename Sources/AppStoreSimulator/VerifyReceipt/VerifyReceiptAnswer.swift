@@ -8,8 +8,8 @@ import StoreModel
 struct VerifyReceiptAnswer {
     let json: JSONValue
 
-    /// Creates a response with only a status. It has no environment if the body was not read. It has both spellings
-    /// that Apple has used: `is-retryable` and `is_retryable`.
+    /// Creates a response with only a status. `environment` is `nil` if the request was not a POST or its body was too
+    /// long. The response has both spellings that Apple has used: `is-retryable` and `is_retryable`.
     init(_ status: ReceiptStatus, in environment: AppStoreEnvironment? = nil) {
         var members: JSONMembers = ["status": .number(status.rawValue)]
         members["environment"] = environment.map { .string($0.rawValue) }
@@ -125,7 +125,7 @@ extension AppReceipt.InAppPurchase {
 }
 
 extension SubscriptionState {
-    /// Apple: responseBody.Pending_renewal_info. In billing retry, the expiration intent is the failed
+    /// Apple: responseBody.Pending_renewal_info. While a payment is overdue, the expiration intent is that failed
     /// payment.
     fileprivate func pendingRenewal(_ catalogue: Catalogue) -> JSONValue {
         let info = RenewalInfo(self, catalogue)

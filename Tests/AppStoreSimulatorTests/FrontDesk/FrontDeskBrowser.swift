@@ -58,7 +58,7 @@ enum DeskStep {
     static func result(_ text: String) -> JSONValue {
         wait("document.querySelector('#outcome').textContent.includes('\(text)')")
     }
-    /// Waits until the table of transactions has so many rows.
+    /// Waits until the table of transactions has `count` rows.
     static func transactions(_ count: Int) -> JSONValue {
         wait("document.querySelectorAll('#transactions tbody tr:not(.more)').length === \(count)")
     }

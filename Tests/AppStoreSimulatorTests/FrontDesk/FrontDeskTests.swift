@@ -162,7 +162,7 @@ struct FrontDeskTests {
         }
     }
 
-    @Test func `changes elsewhere appear, and an idle page sends few requests`() async throws {
+    @Test func `changes outside of the page appear on it, and an idle page sends few requests`() async throws {
         try await TestStore.with { test in
             async let answers = test.browse([
                 DeskStep.wait("document.querySelector('#no-accounts').hidden === false"),

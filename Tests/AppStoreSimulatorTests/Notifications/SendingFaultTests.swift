@@ -100,7 +100,7 @@ import Testing
 
     // MARK: - Repeated sending
 
-    @Test func `a delivered notification can be sent again, once`() async throws {
+    @Test func `a delivered notification can be sent again, without retries`() async throws {
         let receiver = Receiver()
         try await TestStore.notifying(receiver) { test in
             try await test.buy("coins")

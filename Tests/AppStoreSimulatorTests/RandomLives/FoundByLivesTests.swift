@@ -74,7 +74,7 @@ struct FoundByLivesTests {
         #expect(fixture.transactions.count == 1)
     }
 
-    @Test func `a repeated offer is sold once more`() throws {
+    @Test func `an offer that is ordered again while it lasts is sold once more`() throws {
         var fixture = try Self.fixture(Self.offer("payUpFront", 2))
         _ = fixture.buy("month")
         _ = fixture.buy("month", offer: "half")
@@ -148,7 +148,7 @@ struct FoundByLivesTests {
         }
     }
 
-    @Test func `a return to a plan during billing retry is consent to its price`() throws {
+    @Test func `a return to a plan in the grace period is consent to its price`() throws {
         var conditions = RenewalConditions()
         conditions.gracePeriods = [.init(at: .distantPast, value: 16)]
         conditions.priceIncreases = [

@@ -84,7 +84,7 @@ struct ExtensionTests {
         }
     }
 
-    @Test func `all subscribers of a product are extended at once, and the status counts them`() async throws {
+    @Test func `a mass extension counts all subscribers, and a repeated request changes nothing`() async throws {
         try await TestStore.withServer { test, client in
             for name in ["anna", "ben", "cora"] as [AccountName] { try await test.buy("weekly", name) }
             try await test.store.cancel("weekly", for: "cora")

@@ -341,7 +341,7 @@ struct RefundHistoryTests {
         }
     }
 
-    @Test func `each version has its own errors`() async throws {
+    @Test func `each version of the refund history has its own error codes`() async throws {
         try await TestStore.withServer { test, client in
             try await test.buy("weekly")
             try await test.advance(.weeks(1))

@@ -24,7 +24,7 @@ struct NotificationEndpointTests {
         }
     }
 
-    @Test func `the status of a test has all its attempts`() async throws {
+    @Test func `the status of a test notification has all its attempts`() async throws {
         let receiver = Receiver { _ in 500 }
         try await TestStore.notifying(receiver) { test in
             let client = try ServerClient(test)

@@ -45,7 +45,7 @@ struct SubscriptionStatusTests {
         }
     }
 
-    @Test func `every status is returned, and can be filtered by`() async throws {
+    @Test func `every status is returned, and a filter selects one or several`() async throws {
         try await TestStore.withServer { test, client in
             try await test.store.set(.gracePeriod, to: "3d")
             let monthly = try await test.buy("monthly").transactionID

@@ -32,7 +32,9 @@ struct TransactionInfoTests {
         }
     }
 
-    @Test func `an unknown transaction has its own error`() async throws {
+    @Test func `an unknown transaction id, an invalid one and an app transaction id have different errors`()
+        async throws
+    {
         try await TestStore.withServer { test, client in
             let bought = try await test.buy("monthly")
             try await test.store.set(.askToBuy, to: true)
@@ -127,7 +129,7 @@ struct OrderLookUpTests {
 }
 
 struct FinishTransactionTests {
-    @Test func `a finished transaction is not sent to devices again, and can be finished again`() async throws {
+    @Test func `a finished transaction is no longer listed as unfinished, and can be finished again`() async throws {
         try await TestStore.withServer { test, client in
             let coins = try await test.buy("coins")
             let monthly = try await test.buy("monthly")

@@ -108,7 +108,8 @@ extension StoreControlWire.Buy: WireModel {
             .choice(["promotional", "winBack"]).described(
                 "by default the promotional or else the win-back offer with this id")),
         .optional(
-            "allowsIntroductoryOffer", .flag.described("a new subscriber gets the introductory offer; true by default")),
+            "allowsIntroductoryOffer",
+            .flag.described("an eligible customer gets the introductory offer; true by default")),
         .optional("appAccountToken", .uuid), .optional("simulatesAskToBuy", .flag),
         .optional("deviceID", .name.described("the device of the account that pays")),
     ])
@@ -135,7 +136,7 @@ extension StoreControlWire.OfferCode: WireModel {
         .required("code", .text.described("what redeems the offer: its identifier, or PRODUCT:OFFER")),
         .required("productID", .product), .required("offer", .of(Offer.self)),
         .required("eligibility", .array(.text).described("the customers who can redeem it: existing, expired, new")),
-        .required("isStackable", .flag.described("a new subscriber gets the introductory offer before it")),
+        .required("isStackable", .flag.described("an eligible customer gets the introductory offer before it")),
         .optional("state", .choice(State.self).described("for the account of the request; absent without an account")),
         .optional("reason", .text.described("why the account cannot redeem it")),
     ])
@@ -203,7 +204,8 @@ extension StoreControlWire.Transaction: WireModel {
         .required("signedTransaction", .text.described("empty for an order that was not sold")),
         .optional("signedRenewalInfo", .text), .optional("purchaseDate", .date), .optional("expiresDate", .date),
         .optional("revocationDate", .date),
-        .optional("orderID", .text.described("the id for Look Up Order ID; absent if nothing was paid")),
+        .optional(
+            "orderID", .text.described("the id for Look Up Order ID; absent for an unsold order and for a share")),
     ])
 }
 

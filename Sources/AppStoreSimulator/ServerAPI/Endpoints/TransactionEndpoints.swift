@@ -73,7 +73,7 @@ struct OrderID: Sendable, Hashable {
 }
 
 extension SimulatedAppStore {
-    /// Returns the transaction of an order; `nil` for a shared transaction, which was not ordered.
+    /// Returns the transaction of an order; `nil` for an unknown transaction, and for a share, which was not ordered.
     fileprivate func ordered(_ transaction: Int64) throws -> Sale? {
         do {
             let sale = try findSale(transaction)
