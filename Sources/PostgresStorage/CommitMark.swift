@@ -24,14 +24,15 @@ struct CommitMark: Sendable {
         return (0..<6).map { UInt8(truncatingIfNeeded: milliseconds >> (40 - 8 * UInt64($0))) }
     }
 
-    /// Inserts the mark, as the last statement before a commit. Fails if `check` has inserted the mark already.
+    /// Returns the query that inserts the mark, the last one before a commit. The query fails if `check` has inserted
+    /// the mark already.
     func insertion() throws(SQLError) -> PostgresQuery {
         PostgresQuery(
             statement: try Self.statement("INSERT INTO commit_mark (id) VALUES (?1)"), values: [.blob(id)])
     }
 
-    /// Checks whether a transaction has inserted the mark, and waits for a transaction that is inserting it. Inserts a
-    /// missing mark, so that the transaction can no longer commit.
+    /// Returns the query that checks whether a transaction has inserted the mark. The query waits for a transaction
+    /// that is inserting it, and inserts a missing mark, so that the transaction can no longer commit.
     ///
     /// `is_settled` records whether the check inserted the row, so the check can be repeated if its own response is lost.
     /// The commit of the check also confirms that the transaction is durable, because the log is replicated in order.
@@ -44,7 +45,7 @@ struct CommitMark: Sendable {
                 """), values: [.blob(id)], isPrepared: false)
     }
 
-    /// Deletes marks that no check needs any more.
+    /// Returns the query that deletes the marks that no check needs any more.
     static func deletionOfOld() throws(SQLError) -> PostgresQuery {
         PostgresQuery(
             statement: try statement("DELETE FROM commit_mark WHERE id < ?1"),

@@ -57,10 +57,10 @@ final class PostgresConnection: @unchecked Sendable {
     /// The largest number of prepared statements.
     private static let preparedLimit = 512
 
-    /// Warnings of the server since the last check.
+    /// Warnings of the server since the last `exchange` began.
     private final class Warnings { var texts: [String] = [] }
 
-    /// Connects, and checks that the server can store a ledger. Throws `cannotOpen`, `readOnly` or `connectionLost`.
+    /// Connects, and checks the server's version and encoding. Throws `cannotOpen`, `readOnly` or `connectionLost`.
     init(_ settings: PostgresSettings, for use: Use) throws(SQLError) {
         self.settings = settings
         let pointer = Self.connect(settings.parameters(for: use))
@@ -135,8 +135,8 @@ final class PostgresConnection: @unchecked Sendable {
 
     // MARK: - Requests
 
-    /// Sends the statements together and waits for all responses. After a failed statement the rest is skipped, and its
-    /// error is thrown.
+    /// Sends the statements together and waits for all responses. The server skips the statements after a failed one,
+    /// whose error is thrown.
     ///
     /// Throws `outcomeUnknown` if the last statement is a `COMMIT` whose response is missing or has a warning.
     func exchange(_ queries: [PostgresQuery], endsWithCommit: Bool = false) throws(SQLError) -> [PostgresAnswer] {

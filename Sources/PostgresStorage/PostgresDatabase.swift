@@ -9,8 +9,9 @@ import SQLStorage
 /// The URL has libpq's format (https://www.postgresql.org/docs/current/libpq-connect.html), with parameters for several
 /// hosts, TLS and files. The password comes from the file that `PGPASSFILE` names or from `PGPASSWORD`.
 ///
-/// Bodies of `write` run concurrently on their own threads, and are serializable (`SERIALIZABLE`). After a conflict a
-/// body runs again. A body whose connection is lost before its commit runs again on another connection.
+/// Bodies of `write` run concurrently on their own threads. They are serializable unless `Configuration.isolation` says
+/// otherwise. After a conflict a body runs again. A body whose connection is lost before its commit runs again on
+/// another connection.
 public final class PostgresDatabase: SQLDatabase {
     /// The settings of a database; the defaults are for a server.
     public struct Configuration: Sendable {
@@ -21,7 +22,7 @@ public final class PostgresDatabase: SQLDatabase {
         public var idleReaders = 8
         /// The number of connections for lookups.
         public var lookupConnections = 2
-        /// The timeout of connecting.
+        /// The timeout of connecting, in whole seconds; at least one.
         public var connectTimeout: Duration = .seconds(5)
         /// The timeout of the response to statements that are sent together.
         public var timeout: Duration = .seconds(30)
@@ -108,7 +109,7 @@ public final class PostgresDatabase: SQLDatabase {
     }
 
     /// Runs the query `sql` with `values`. Lookups of concurrent callers are sent together over a few connections.
-    /// Throws as `SQLDatabase.lookup`, and `misuse` for a statement that is not a `SELECT`.
+    /// Throws as `SQLDatabase.lookup`, and `misuse` for a statement other than `SELECT` and `VALUES`.
     public func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow? {
         let statement = try statements.statement(sql)
         guard statement.isQuery else {

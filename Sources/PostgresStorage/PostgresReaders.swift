@@ -1,8 +1,8 @@
 import Primitives
 import SQLStorage
 
-/// The connections for reading. One thread uses each at a time. If none is idle, a read opens a new one. A limited
-/// number is kept open.
+/// The connections for reading. One thread uses each at a time. If none is idle, a read opens a new one. At most
+/// `idleReaders` idle connections are kept open.
 ///
 /// A read never waits for a connection. Otherwise a read inside another read could wait forever, because the outer read
 /// has the connection.

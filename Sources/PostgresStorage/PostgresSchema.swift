@@ -2,8 +2,8 @@ import SQLStorage
 
 /// Comparison of a database with a list of migrations. It changes nothing; servers may use the database meanwhile.
 extension PostgresDatabase {
-    /// Returns the status of `migrations` in the database. Throws the errors of `migrate` for a database that it would
-    /// refuse.
+    /// Returns the status of `migrations` in the database. Throws the errors of `migrate` about the recorded
+    /// migrations. Does not look for tables of another program.
     package func schema(_ migrations: [SQLMigration]) throws -> SQLSchemaStatus {
         let plan = try MigrationPlan(migrations, dialect: dialect)
         let applied = try read { try Self.applied($0) }

@@ -16,7 +16,7 @@ final class PostgresSettings: Sendable {
     /// The number of round trips.
     let roundTrips = Locked(0)
 
-    /// Throws `cannotOpen` for an invalid URL, or one with a password.
+    /// Throws `cannotOpen` for an invalid URL, and for a password in it that `configuration` does not allow.
     init(url: String, _ configuration: PostgresDatabase.Configuration) throws(SQLError) {
         let parts = try Self.parts(of: url)
         guard parts["password"] == nil || configuration.allowsPasswordInURL else {

@@ -23,9 +23,11 @@ public protocol SQLDatabase: Sendable {
     /// - Parameter migrations: all migrations of the program.
     /// - Throws: ``SQLError`` with one of these codes:
     ///   - `otherSchema` when the tables or the first migration of the database belong to another program;
-    ///   - `newerSchema` when a later one is not in the list, unless it permits older programs;
+    ///   - `newerSchema` when a later migration of the database is not in the list, unless it permits older programs,
+    ///     and when the database was moved or is an unfinished copy;
     ///   - `migrationChanged` when the text or the position of an applied migration differs;
-    ///   - `invalidMigration` when the list has a name twice, or no text for this dialect.
+    ///   - `invalidMigration` when the list has a name twice, no text for this dialect, or a `minimumProgram` that
+    ///     names no earlier step.
     func migrate(_ migrations: [SQLMigration]) throws
 
     /// Runs `body` on this thread and on one snapshot: all its queries see the same state, including every write that

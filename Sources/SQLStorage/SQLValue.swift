@@ -19,7 +19,7 @@ public enum SQLValue: Sendable {
         self = value.sqlValue
     }
 
-    /// The SQL name of the value's type, for messages.
+    /// The type of the value, for messages: "an integer".
     var kind: String {
         switch self {
         case .null: "NULL"
@@ -105,7 +105,7 @@ extension Int: SQLConvertible {
 
 extension Double: SQLConvertible {
     public var sqlValue: SQLValue { .real(self) }
-    /// Reads a real number, or an integer without loss, because sums and numeric columns may return one.
+    /// Reads a real number, or an integer without loss, because sums and numeric columns may return an integer.
     public init?(sqlValue: SQLValue) {
         switch sqlValue {
         case .real(let value): self = value

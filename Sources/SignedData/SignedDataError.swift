@@ -80,13 +80,13 @@ extension SignedDataError.Code {
     public static var revoked: Self { Self(rawValue: "revoked") }
     /// It is not known whether a certificate was revoked: the OCSP responder gave no usable answer.
     public static var onlineCheckFailed: Self { Self(rawValue: "onlineCheckFailed") }
-    /// The signature does not match these bytes and the leaf's key.
+    /// The signature does not match the signed bytes and the signer's key.
     public static var signatureInvalid: Self { Self(rawValue: "signatureInvalid") }
-    /// The payload is not JSON, or a member is missing or has the wrong type.
+    /// The payload is not JSON or, in a receipt, not a set of attributes; or a part is missing or has the wrong type.
     public static var payloadMalformed: Self { Self(rawValue: "payloadMalformed") }
     /// The data was signed for another app.
     public static var wrongBundle: Self { Self(rawValue: "wrongBundle") }
-    /// The data was signed for an app with another App Store number.
+    /// The data was signed for an app with another App Store number, or does not state the number.
     public static var wrongAppID: Self { Self(rawValue: "wrongAppID") }
     /// The receipt is for another version of the app than the caller expects. The server never answers with this code.
     public static var wrongAppVersion: Self { Self(rawValue: "wrongAppVersion") }

@@ -117,6 +117,6 @@ extension AppStoreServerAPI.OfferDiscountType {
 extension AppStoreServerAPI.RevocationReason {
     /// A reason other than a problem with the app.
     public static var other: Self { Self(rawValue: 0) }
-    /// The customer had a problem with the app.
+    /// The customer had, or perceived, a problem with the app.
     public static var issueWithinApp: Self { Self(rawValue: 1) }
 }

@@ -116,8 +116,8 @@ public struct TransactionID: Identifier {
 }
 
 extension TransactionID {
-    /// The name-based UUID that identifies the purchase of this original transaction in the formats of
-    /// `/feature-provisioner`. It is the same on every system.
+    /// The name-based UUID that identifies the purchase of this original transaction in the answers of
+    /// `/feature-provisioner` and `/subscriptions-tracker`. It is the same on every system.
     public var subscriptionUUID: UUID { UUID(namespace: CustomerID.namespace, name: "subscription:\(rawValue)") }
 }
 

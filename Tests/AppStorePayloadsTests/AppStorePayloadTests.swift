@@ -85,7 +85,7 @@ import Testing
         #expect(unknown == ["/a~1b~0", "/advancedCommerceInfo/items/1/hue"])
     }
 
-    @Test func `Codable gives the same JSON`() throws {
+    @Test func `JSONEncoder and JSONDecoder keep the JSON of a payload`() throws {
         let payload = JWSRenewalInfoDecodedPayload {
             $0.autoRenewStatus = .on
             $0.signedDate = Date(timeIntervalSince1970: 1)

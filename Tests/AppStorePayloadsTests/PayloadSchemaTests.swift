@@ -57,7 +57,7 @@ import Testing
     }
 
     @Test(arguments: ["253402300800000", "-62167219200001", "1e400", "true", "\"1\"", "{}"])
-    func `a value that is not such a number is refused`(text: String) {
+    func `a value that is not a number of milliseconds in the years 0 to 9999 is refused`(text: String) {
         #expect(
             throws: AppStorePayloadError(
                 pointer: "/signedDate", expected: "a number of milliseconds since 1970, in the years 0 to 9999")
@@ -73,7 +73,7 @@ import Testing
     }
 
     @Test(arguments: ["1.5", "9223372036854775808", "1e19", "\"1\"", "true", "[]"])
-    func `a number that is not an integer is refused`(text: String) {
+    func `a value that is not an integer of 64 bits is refused`(text: String) {
         #expect(throws: AppStorePayloadError(pointer: "/quantity", expected: "an integer")) {
             try JWSTransactionDecodedPayload(json: JSONValue(parsing: #"{"quantity":\#(text)}"#))
         }

@@ -50,7 +50,7 @@ enum Payloads {
         #expect(payload.text().hasPrefix(#"{"later":[1.50,{"b":1e2,"a":null}],"than":12345678901234567890,"#))
     }
 
-    @Test func `requests and responses for an extension have Apple's members`() throws {
+    @Test func `a request and a response for an extension of renewal dates have Apple's members`() throws {
         let request = AppStoreServerAPI.MassExtendRenewalDateRequest {
             $0.extendByDays = 45
             $0.extendReasonCode = .serviceIssueOrOutage
@@ -121,7 +121,7 @@ enum Payloads {
         (4_290_000, 429, "rateLimitExceeded"), (5_000_000, 500, "generalInternal"),
         (5_000_001, 500, "generalInternalRetryable"),
     ])
-    func `a number has the status and the name that Apple documents`(number: Int, status: Int, name: String) {
+    func `an error number has the status and the name that Apple documents`(number: Int, status: Int, name: String) {
         let code = AppStoreServerAPI.ErrorCode(rawValue: number)
         #expect(code.status == status)
         #expect(code.name == name)
@@ -147,7 +147,7 @@ enum Payloads {
     }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with app-store-server-library"))
-    func `Apple's Python library has the same numbers and names`() async throws {
+    func `Apple's Python library has the same numbers and names of errors`() async throws {
         let verdict = try await OutsideJudge.judge("apple_models.py", ["APIError"])
         try #require(verdict.status == 0, "\(verdict.errors)")
         let apple = try #require(verdict.json?["APIError"]?.objectValue)

@@ -25,7 +25,7 @@ import Testing
         "SELECT ?", "SELECT ?0", "SELECT ?01", "SELECT ?2", "SELECT ?1, ?3", "SELECT $1", "SELECT ?99999",
         "SELECT ?99999999999999999999", "", " ", "-- nothing", "/* nothing */", ";",
     ])
-    func `other placeholders and empty statements are refused`(text: String) {
+    func `placeholders in another form or with gaps, and empty statements, are refused`(text: String) {
         #expect(throws: SQLError(.invalidStatement, "")) { _ = try PostgresStatement(text) }
     }
 

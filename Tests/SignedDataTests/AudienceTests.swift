@@ -21,7 +21,8 @@ import Testing
         }
     }
 
-    @Test func `a wrong environment is wrongEnvironment if one is accepted, otherwise environmentNotAccepted`() throws {
+    @Test func `the error is wrongEnvironment if one environment is accepted, otherwise environmentNotAccepted`() throws
+    {
         var payload = TestStore.transaction()
         payload.environment = .production
         let jws = try store.signer.sign(payload)
@@ -39,7 +40,9 @@ import Testing
         )
     }
 
-    @Test func `production must give the configured number of the app, the sandbox need not`() throws {
+    @Test func `a document of production must have the configured number of the app, and one of the sandbox need not`()
+        throws
+    {
         var configuration = store.configuration
         configuration.environments = [.sandbox, .production]
         configuration.appAppleID = 41_234

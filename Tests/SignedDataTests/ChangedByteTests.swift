@@ -54,7 +54,7 @@ import Testing
         return try CertificateChain(certificates, trusting: [TrustAnchor(store.chain.root)])
     }
 
-    @Test func `every changed byte of leaf and intermediate is detected, even if it is signed`() throws {
+    @Test func `a changed bit in any byte of the leaf or the intermediate is detected`() throws {
         for place in 0..<2 {
             for position in store.certificates[place].indices {
                 let code = refusal { try chain(changing: place, at: position) }
@@ -85,7 +85,7 @@ import Testing
         }
     }
 
-    @Test func `the second form of an ECDSA signature is accepted, because the App Store creates it`() throws {
+    @Test func `an ECDSA signature is accepted with s and with n - s, because the App Store creates both`() throws {
         // The order n of P-256 (SEC 2 section 2.4.2). RFC 7518 allows both s and n − s.
         let order = try #require(Hex.decode("ffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551"))
         let half = try #require(Hex.decode("7fffffff800000007fffffffffffffffde737d56d38bcf4279dce5617e3192a8"))

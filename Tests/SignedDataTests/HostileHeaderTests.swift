@@ -70,7 +70,9 @@ import Testing
         }
     }
 
-    @Test func `a member has one name, and escapes in it do not make another`() throws {
+    @Test func `an escape in a name does not hide a duplicate member, and other spellings of a bundle id are refused`()
+        throws
+    {
         let usual = #""signedDate":1700000000000,"environment":"Sandbox""#
         func refused(_ text: String) throws -> SignedDataError.Code? {
             refusal { try store.verifier.transaction(try store.signer.sign(Array("{\(usual),\(text)}".utf8))) }

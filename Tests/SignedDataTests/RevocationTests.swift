@@ -187,7 +187,7 @@ import Testing
 
     // MARK: - Answers
 
-    @Test func `a revoked leaf or intermediate certificate is refused permanently`() async throws {
+    @Test func `a revoked leaf or intermediate certificate is refused, and the error is not retryable`() async throws {
         for (leaf, intermediate) in [
             (OCSPResponder.CertificateStatus.revoked, OCSPResponder.CertificateStatus.good), (.good, .revoked),
         ] {

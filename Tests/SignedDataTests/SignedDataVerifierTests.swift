@@ -34,7 +34,7 @@ import Testing
         #expect(verified.payload.autoRenewStatus == .on)
     }
 
-    @Test func `the signed date of an app transaction is its creation date`() throws {
+    @Test func `the signed date of an app transaction without signedDate is its creation date`() throws {
         let verified = try store.verifier.appTransaction(store.signer.sign(TestStore.appTransaction()))
         #expect(verified.signedDate == TestStore.signedDate)
         #expect(verified.payload.receiptType == .sandbox)

@@ -104,7 +104,7 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `two purchases whose ids differ in their Unicode form are two`(pair: UnicodeForms) {
+    func `purchases whose ids differ only in their Unicode form are two purchases`(pair: UnicodeForms) {
         var state = CustomerState()
         for id in [pair.composed, pair.other] {
             state.apply(

@@ -33,7 +33,7 @@ import Testing
         #expect(!features.hasActiveFeature(with: "pro", at: end))
     }
 
-    @Test func `a cancelled subscription lasts until its end`() {
+    @Test func `a cancelled subscription is active in its period`() {
         let period = PaidFeature.Period(startDate: start, endDate: end, cancellationDate: start)
         #expect(pro(.subscription(.init(current: period))).hasActiveFeature(with: "pro", at: start))
     }
@@ -43,7 +43,7 @@ import Testing
         #expect(!pro(.until(end)).hasActiveFeature(with: "pro", at: end))
     }
 
-    @Test func `a product bought once does not end`() {
+    @Test func `a product bought once and a consumable do not end`() {
         #expect(pro(.oneOff).hasActiveFeature(with: "pro", at: .distantFuture))
         #expect(pro(.consumable).hasActiveFeature(with: "pro", at: .distantFuture))
         #expect(pro(.oneOff).features[0].isLifetime)
@@ -175,7 +175,7 @@ import Testing
         #expect(Subscription(subscription, providing: ["pro"]).state == .cancelled)
     }
 
-    @Test func `a feature ends if it has an end`() {
+    @Test func `a feature without a subscription has the end of its access, if any`() {
         let paid = PaidFeatures(customer([feature(effectiveUntil: 5, source: .grant), feature(original: "2")]))
         #expect(paid.features.map(\.paymentType) == [.until(asOf.addingTimeInterval(5)), .oneOff])
         #expect(paid.features.map(\.transactionType) == [.web, .appStore])

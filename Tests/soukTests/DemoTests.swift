@@ -320,7 +320,7 @@ private final class KeptDemo {
     }
 
     @Test(.timeLimit(.minutes(10)))
-    func `a simulated store that is killed answers as before, and repeats nothing`() async throws {
+    func `a simulated store that is killed repeats no effect, and gives the same answers`() async throws {
         let every = ProcessInfo.processInfo.environment["SOUK_CRASH_EVERY"] ?? "23"
         let outcome = try await SoukExecutable.run(["stores", every], program: "CrashLoop")
         #expect(outcome.status == 0, "\(outcome.errors)")

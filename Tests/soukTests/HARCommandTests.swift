@@ -239,7 +239,7 @@ import Testing
         #expect(sent.contains("code=PLANTED7xK9mQ2v") && sent.contains("password=PLANTED7xK9mQ2v"))
     }
 
-    @Test func `a missing answer is a difference`() async throws {
+    @Test func `replay reports a missing answer as a difference`() async throws {
         let file = try archive("http://127.0.0.1:9")
         let outcome = try await SoukExecutable.run(["har", "replay", file, "--timeout", "5"])
         #expect(outcome.status == 1 && outcome.output.contains("no answer"))

@@ -20,7 +20,7 @@ import Testing
         ("asyncapi", "{\n  \"asyncapi\": \"3.0.0\"", "\"address\": \"a.go\""),
         ("html", "<!doctype html>", "Screen &lt;1&gt;"),
     ])
-    func `the graph goes to standard output`(format: String, start: String, part: String) async throws {
+    func `hub graph prints the graph in each format`(format: String, start: String, part: String) async throws {
         let outcome = try await SoukExecutable.run(["hub", "graph", "--format", format] + files)
         #expect(outcome.status == 0)
         #expect(outcome.output.hasPrefix(start))
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(.outsideJudge(FileManager.default.isExecutableFile(atPath: "/usr/bin/dot"), "Graphviz is not installed"))
-    func `the picture is drawn by Graphviz`() async throws {
+    func `--format svg prints the picture that Graphviz draws`() async throws {
         let outcome = try await SoukExecutable.run(["hub", "graph"] + files + ["--format=svg"])
         #expect(outcome.status == 0)
         #expect(outcome.output.contains("<svg") && outcome.output.contains("Screen &lt;1&gt;"))
@@ -45,7 +45,7 @@ import Testing
         #expect(outcome.output.isEmpty)
     }
 
-    @Test func `the error of a failing dot is quoted`() async throws {
+    @Test func `the error message contains what Graphviz said when it failed`() async throws {
         let dot = try folder.write("dot", "#!/bin/sh\nread line\necho 'first' >&2\necho 'no fonts' >&2\nexit 3\n")
         try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: dot)
         let outcome = try await SoukExecutable.run(

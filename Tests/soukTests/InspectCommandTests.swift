@@ -92,7 +92,7 @@ import Testing
     }
 
     @Test(arguments: ["/nowhere.sqlite", TestFiles.darkroom])
-    func `the usage error for a file of another format names the file`(path: String) async throws {
+    func `the usage error for a missing file or a file of another format names the file`(path: String) async throws {
         let outcome = try await SoukExecutable.run(["inspect", "--records", path])
         #expect(outcome.status == 2)
         #expect(outcome.errors.contains(path) && outcome.errors.split(separator: "\n").count == 1)

@@ -55,7 +55,7 @@ import Testing
         #expect(!kept.contains { $0.range(of: Data("planted".utf8)) != nil })
     }
 
-    @Test func `a file of records behind a dangling link is only for its owner, and the link stays`() async throws {
+    @Test func `only its owner can read a file of records behind a dangling link, and the link stays`() async throws {
         let folder = try TemporaryFolder()
         let (link, file) = (folder.file("link.sqlite"), folder.file("records.sqlite"))
         try FileManager.default.createSymbolicLink(atPath: link, withDestinationPath: file)

@@ -168,7 +168,7 @@ import Testing
         #expect(refused.status == 2 && refused.errors.contains("write-ahead log"), "\(refused)")
     }
 
-    @Test func `the verification of a damaged ledger fails`() async throws {
+    @Test func `the verification and the backup of a damaged ledger fail`() async throws {
         #expect(try await serve().stop() == 0)
         var bytes = try Data(contentsOf: URL(fileURLWithPath: folder.file("ledger.sqlite")))
         bytes.replaceSubrange(8192..<12288, with: Data(repeating: 0xA5, count: 4096))

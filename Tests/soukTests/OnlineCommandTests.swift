@@ -11,7 +11,9 @@ import Testing
 
 /// `--online`: requests to the certificates' issuers, here OpenSSL's responder behind a server on loopback.
 @Suite struct OnlineCommandTests {
-    @Test func `a revoked certificate is refused for good, and a missing answer is retryable`() async throws {
+    @Test func `a revoked certificate is refused without a retry, and a check without an answer is retryable`()
+        async throws
+    {
         let responder = try Responder()
         try await withLoopbackServer(responder) { url in
             let chain = try responder.chain(at: url)

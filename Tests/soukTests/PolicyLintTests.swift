@@ -72,7 +72,7 @@ import Testing
         #expect(places(outcome) == ["error worker.json /send/queries/0"])
     }
 
-    @Test func `warnings alone pass`() async throws {
+    @Test func `policies with only warnings pass`() async throws {
         let outcome = try await lint(
             [("a.json", #"{"name": "A", "send": {"requests": ["r"]}, "colour": 1, "publish": {"event": []}}"#)],
             "--json")

@@ -28,7 +28,7 @@ struct RealReceiptTests {
     }
 
     @Test(arguments: ["production-2024.b64", "xcode-2020.b64"])
-    func `every field is what other tools read`(name: String) async throws {
+    func `every field of a real receipt has the value that other tools read`(name: String) async throws {
         let expected = try expected(name)
         let outcome = try await SoukExecutable.run(["receipt", "verify", "--json"] + arguments(name))
         #expect(outcome.status == 0, "\(outcome.output)\(outcome.errors)")

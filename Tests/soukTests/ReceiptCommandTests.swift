@@ -83,7 +83,9 @@ import Testing
         #expect(answers.count == 1)
     }
 
-    @Test func `production and sandbox are accepted and named, other environments on request only`() async throws {
+    @Test func `receipts of production and sandbox are accepted, and those of Xcode only with --environment`()
+        async throws
+    {
         for (type, environment) in [
             ("Production", "production"), ("ProductionVPP", "production"), ("ProductionSandbox", "sandbox"),
             ("ProductionVPPSandbox", "sandbox"),

@@ -101,7 +101,7 @@ import Testing
         }
     }
 
-    @Test func `a ledger with any damaged page is replaced with --accept-revived`() async throws {
+    @Test func `a ledger with a damaged page is replaced, if necessary with --accept-revived`() async throws {
         let server = try await serve()
         let backup = elsewhere.file("backup")
         #expect(try await souk("backup", backup).status == 0)
@@ -129,7 +129,7 @@ import Testing
         #expect(refusals > 0)
     }
 
-    @Test func `a restore never replaces a file that is not a ledger, with any flags`() async throws {
+    @Test func `a restore never replaces a file that is not a ledger, even with --accept-revived`() async throws {
         #expect(try await serve().stop() == 0)
         let backup = elsewhere.file("backup")
         #expect(try await souk("backup", backup).status == 0)
@@ -201,7 +201,7 @@ import Testing
         _ = await server.stop()
     }
 
-    @Test func `a ledger that was created anew does not count as the one of the backup`() async throws {
+    @Test func `a restore over a ledger that was created after the backup needs --accept-revived`() async throws {
         var server = try await serve()
         let leaked = try await makeKey()
         #expect(await server.stop() == 0)
@@ -223,7 +223,7 @@ import Testing
         #expect(try await souk("restore", backup).status == 0)
     }
 
-    @Test func `a key revoked by another command ends its stream within a second`() async throws {
+    @Test func `the stream of a key ends soon after another command revokes the key`() async throws {
         let server = try await serve()
         let leaked = try await makeKey()
         let response = try await send(.get, "/v1/events", server, key: leaked.key)
@@ -236,7 +236,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func `the files of a server are only for its owner, whatever the mask`() async throws {
+    @Test func `only their owner can read the files of a server, whatever the umask`() async throws {
         let server = try await SoukService(
             ["serve", "--database", database, "--bundle-id", Self.app, "--stop-with-parent"], mask: "000")
         let backup = folder.file("backup")

@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"))
-    func `programs get one JSON value, and CI systems JUnit`() async throws {
+    func `--json prints one JSON value, and --junit writes a report for CI systems`() async throws {
         let folder = try TemporaryFolder()
         let out = folder.file("junit.xml")
         let bad = try folder.write("bad.json", scenario("ben"))

@@ -83,7 +83,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: folder.file("ledger.sqlite")), "No file was created.")
     }
 
-    @Test func `the console is off, and on by a flag, a variable or the file`() async throws {
+    @Test func `the console is off unless a flag, a variable or the file turns it on`() async throws {
         let on = try configuration(["bundleId": "com.example.souk", "console": true])
         let cases: [(flags: [String], environment: [String: String], isOn: Bool)] = [
             (["--bundle-id", "com.example.souk"], [:], false),

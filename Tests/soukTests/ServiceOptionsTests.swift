@@ -53,7 +53,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func `metrics have a port of their own`() async throws {
+    @Test func `metrics are served only at their own port`() async throws {
         let server = try await serve("--metrics-port", "0")
         let url = try #require(server.greeting["metrics"]?.stringValue)
         let metrics = try await get(url)
@@ -94,7 +94,7 @@ import Testing
         #expect(try JSONValue(parsing: body)["data"]?["customer"] == "anna")
     }
 
-    @Test func `a listener of events does not keep the server from stopping`() async throws {
+    @Test func `a client that listens to events does not prevent the server from stopping`() async throws {
         let server = try await serve()
         let path = try #require(server.greeting["secretKeyFile"]?.stringValue)
         let key = try String(contentsOfFile: path, encoding: .utf8).trimmingCharacters(in: .newlines)

@@ -89,7 +89,7 @@ import Testing
         #expect(try await OutsideJudge.judge("apple_verifier.py", wrong).json?["transaction"]?["ok"] == false)
     }
 
-    @Test func `the server creates its keys once, with the secret one only for its owner, and stops on request`()
+    @Test func `the server creates its keys once, only their owner can read the secret ones, and it stops on request`()
         async throws
     {
         let folder = try TemporaryFolder()

@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test(.outsideJudge(OutsideJudge.path(of: "curl") != nil, "curl is not installed"))
-    func `curl asks a simulator with a token`() async throws {
+    func `a simulator answers curl only with a valid token`() async throws {
         let service = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),
         ])
@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `no two signatures share a nonce`() async throws {
+    @Test func `two signatures have different nonces`() async throws {
         let first = try await run(["offer", "sign"] + identity + offer + ["--json"])
         let second = try await run(["offer", "sign"] + identity + offer + ["--json"])
         #expect(first.json?["nonce"] != nil && first.json?["nonce"] != second.json?["nonce"])

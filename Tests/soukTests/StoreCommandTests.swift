@@ -14,7 +14,7 @@ import Testing
         try await SoukExecutable.run(["store", "--url", service.url] + words)
     }
 
-    @Test func `each action has a help text with its arguments`() async throws {
+    @Test func `actions have help texts with their arguments`() async throws {
         let all = try await SoukExecutable.run(["store", "--help"])
         #expect(all.status == 0)
         let rows = try #require(all.output.components(separatedBy: "Actions:\n").last).split(separator: "\n")
@@ -109,7 +109,7 @@ import Testing
         ("exportState", "export $FILE", [:]), ("importState", "import $FILE", [:]),
     ]
 
-    @Test func `every control has its action, with JSON and text output`() async throws {
+    @Test func `every control has an action of souk store, with JSON or text output`() async throws {
         let folder = try TemporaryFolder()
         let service = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
@@ -148,7 +148,9 @@ import Testing
         #expect(await service.stop() == 0)
     }
 
-    @Test func `offer codes, promoted purchases and a purchase without the introductory offer`() async throws {
+    @Test func `offer codes are redeemed, and a purchase is promoted or made without the introductory offer`()
+        async throws
+    {
         let folder = try TemporaryFolder()
         let service = try await SoukService([
             "simulate", "--catalog", try folder.write("codes.storekit", try DarkroomWithOffers.text()), "--data",
@@ -221,7 +223,7 @@ import Testing
         #expect(try JSONValue(parsing: printed.output)["format"] == "souk-store")
     }
 
-    @Test func `the files of a store are only for its owner, whatever the mask, except the root certificate`()
+    @Test func `only their owner can read the files of a store, whatever the umask, except the root certificate`()
         async throws
     {
         let folder = try TemporaryFolder()

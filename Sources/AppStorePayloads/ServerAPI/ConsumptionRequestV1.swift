@@ -4,7 +4,7 @@ import StoreModel
 
 extension AppStoreServerAPI {
     /// The request of Send Consumption Information V1, about a consumable whose customer asks for a refund. Apple
-    /// requires every member, with `undeclared` for an unknown value.
+    /// requires every member. For an unknown value it takes `undeclared`.
     public typealias ConsumptionRequestV1 = AppStorePayload<ConsumptionRequestV1Fields>
 
     /// The members of ``ConsumptionRequestV1`` that Apple documents.
@@ -38,8 +38,8 @@ extension AppStoreServerAPI {
         public let refundPreference = PayloadField<RefundPreferenceV1>("refundPreference")
     }
 
-    /// A code in a ``ConsumptionRequestV1``: a small number, whose meaning depends on the member. `undeclared` is an
-    /// unknown value.
+    /// A code in a ``ConsumptionRequestV1``: a small number, whose meaning depends on the member. `undeclared`, 0, is
+    /// an unknown value, except in `deliveryStatus`, where 0 means delivered.
     public typealias ConsumptionCode = OpenCode<ConsumptionRequestV1Fields>
 
     /// The part of a consumable that was used.

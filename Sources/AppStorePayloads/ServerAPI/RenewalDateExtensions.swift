@@ -12,7 +12,7 @@ extension AppStoreServerAPI {
 
         /// The number of days to extend by, 1 to 90.
         public let extendByDays = PayloadField<Int>("extendByDays")
-        /// The reason.
+        /// The reason for the extension.
         public let extendReasonCode = PayloadField<ExtendReasonCode>("extendReasonCode")
         /// An identifier that the developer chooses, of 1 to 128 characters.
         public let requestIdentifier = PayloadField<String>("requestIdentifier")
@@ -44,7 +44,7 @@ extension AppStoreServerAPI {
 
         /// The number of days to extend by, 1 to 90.
         public let extendByDays = PayloadField<Int>("extendByDays")
-        /// The reason.
+        /// The reason for the extension.
         public let extendReasonCode = PayloadField<ExtendReasonCode>("extendReasonCode")
         /// An identifier that the developer chooses, of 1 to 128 characters.
         public let requestIdentifier = PayloadField<String>("requestIdentifier")

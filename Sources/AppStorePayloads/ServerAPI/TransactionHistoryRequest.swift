@@ -75,8 +75,8 @@ extension AppStoreServerAPI.TransactionHistoryRequest {
             + items("revoked", [revoked.map { "\($0)" }])
     }
 
-    /// Reads a query. Other names, such as `revision`, are ignored. `excludeRevoked`, which Apple deprecated, reads as
-    /// `revoked`. Throws Apple's error for the first item with an invalid value, or with more values than it can have.
+    /// Reads a query. Other names, such as `revision`, are ignored. `excludeRevoked=true`, which Apple deprecated,
+    /// reads as `revoked=false`. Throws Apple's error for an invalid value, or for more values than an item can have.
     package init(query: [(String, String)]) throws(AppStoreServerAPI.ErrorCode) {
         let items = QueryItems(items: query)
         self.init(

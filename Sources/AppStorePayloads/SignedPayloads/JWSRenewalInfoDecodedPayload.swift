@@ -38,7 +38,7 @@ public final class JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
     public let signedDate = PayloadField<Date>("signedDate")
     /// The environment of the store that signed.
     public let environment = PayloadField<AppStoreEnvironment>("environment")
-    /// The start of the current series of periods. A lapse of less than 60 days does not end a series.
+    /// The start of the current series of periods. A lapse of up to 60 days does not end a series.
     public let recentSubscriptionStartDate = PayloadField<Date>("recentSubscriptionStartDate")
     /// The start of the next period.
     public let renewalDate = PayloadField<Date>("renewalDate")

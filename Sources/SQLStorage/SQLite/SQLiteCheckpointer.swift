@@ -77,7 +77,7 @@ final class SQLiteCheckpointer: Sendable {
         }
     }
 
-    /// Runs a checkpoint on the queue. Without a connection, the writer copies everything.
+    /// Runs a checkpoint on the queue. If no connection can be opened, the writer later copies the whole log.
     private func runCheckpoint() {
         let present = connection.withLock { $0 }
         if let own = present ?? (try? open()) {

@@ -49,7 +49,7 @@ final class SQLiteConnection: @unchecked Sendable {
     var writes = 0
     /// The number of pages in the log after the last commit.
     var logLength = 0
-    /// Whether the current statement is of this class and not of a body. The authorizer then allows it.
+    /// Whether the current statement comes from this class, not from a body. The authorizer then allows it.
     fileprivate var isInternalStatement = false
 
     init(path: String, mode: Mode, limits: Limits) throws(SQLError) {

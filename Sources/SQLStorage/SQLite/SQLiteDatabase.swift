@@ -5,11 +5,11 @@ import Primitives
 ///
 ///     let database = try SQLiteDatabase(path: "/var/lib/souk/ledger.sqlite")
 ///
-/// A process can open a file only once: a second attempt throws `alreadyOpen`. Another process may open the same file;
-/// the two wait for each other's commits, up to `Configuration.busyTimeout`. A program that caches the content must
-/// keep others from writing: see `Configuration.isExclusive`. The file must be on a local file system. The log and the
-/// shared memory (`-wal`, `-shm`) are beside it while it is open. A file that is created here can be read only by its
-/// owner.
+/// While a process has a file open, a second attempt of it throws `alreadyOpen`. Another process may open the same file;
+/// the two processes wait for each other's commits, up to `Configuration.busyTimeout`. A program that caches the
+/// content must keep others from writing: see `Configuration.isExclusive`. The file must be on a local file system. The
+/// log and the shared memory (`-wal`, `-shm`) are beside it while it is open. A file that is created here can be read
+/// only by its owner.
 ///
 /// Text in double quotes is a name, never a string. Only pragmas that read are allowed.
 public final class SQLiteDatabase: SQLDatabase {
@@ -20,7 +20,7 @@ public final class SQLiteDatabase: SQLDatabase {
         /// The number of reading connections that are kept open between reads. More are opened when more threads read
         /// at once.
         public var idleReaders = 8
-        /// The number of prepared statements of each connection; the least recently used is removed first.
+        /// The number of prepared statements that each connection keeps; the least recently used is removed first.
         public var cachedStatements = 128
         /// The largest number of queued writes that share one commit.
         public var groupLimit = 256
@@ -29,7 +29,7 @@ public final class SQLiteDatabase: SQLDatabase {
         /// with the process. Tools that read or copy the file are not excluded.
         public var isExclusive = false
 
-        /// The number of pages that are written to the log between two checkpoints: 48 MiB, so that a page that is
+        /// The number of pages that are written to the log between two checkpoints: 49 MB, so that a page that is
         /// written many times is copied once.
         var checkpointPages = 12_000
 
@@ -155,8 +155,8 @@ public final class SQLiteDatabase: SQLDatabase {
         try writer.writeAndWait(body)
     }
 
-    /// Truncates the log, which still has old pages. Deleted data in the file is overwritten at
-    /// once. Throws ``SQLError``.
+    /// Truncates the log, which still has old pages. The file itself needs no change, because SQLite overwrites deleted
+    /// data in it at once. Throws ``SQLError``.
     public func removeDeleted() async throws -> Bool {
         try await writer.runBetweenCommits { try $0.truncateLog() }
     }
@@ -170,7 +170,7 @@ public final class SQLiteDatabase: SQLDatabase {
     /// The free space in bytes for this process on the file system of the database; `nil` if it cannot be read.
     package var freeBytes: Int64? { file.freeBytes }
 
-    /// Needs as much free disk space as the size of the database. Throws ``SQLError``.
+    /// Needs free disk space and memory, each as large as the database. Throws ``SQLError``.
     public func compact(upTo bytes: Int64) async throws -> Bool {
         try await writer.runBetweenCommits { [file] connection in
             guard try connection.size() <= bytes else { return false }
@@ -181,7 +181,7 @@ public final class SQLiteDatabase: SQLDatabase {
         }
     }
 
-    /// Rewrites a file of any size without deleted data.
+    /// Rewrites a file of any size without deleted data. The log keeps deleted data while a reader uses an older state.
     ///
     /// - Throws: ``SQLError``.
     public func compact() async throws {

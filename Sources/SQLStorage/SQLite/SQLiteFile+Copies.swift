@@ -9,7 +9,7 @@ extension SQLiteFile {
     ///   - progress: receives the finished part, from 0 to 1.
     ///   - holdsDeleted: whether the copy is rewritten without deleted data before it is renamed.
     /// - Throws: ``SQLError`` with `cannotOpen` when `destination` exists or cannot be created, `corrupt` when the
-    ///   database is damaged, `storageFull` and others. Then there is no file at `destination`.
+    ///   database is damaged, `storageFull` and others. Then `destination` is unchanged.
     package func backUp(
         to destination: String, progress: (Double) -> Void = { _ in },
         holdsDeleted: (any SQLConnection) throws -> Bool = { _ in false }

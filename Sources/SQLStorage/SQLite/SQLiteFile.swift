@@ -31,8 +31,8 @@ package struct SQLiteFile: Sendable {
         connection.close()
     }
 
-    /// Returns the status of `migrations` in the file. Throws the errors of `SQLDatabase.migrate` for a file that it
-    /// would refuse.
+    /// Returns the status of `migrations` in the file. Throws the errors of `SQLDatabase.migrate` about the recorded
+    /// migrations. Does not look for tables of another program.
     package func schema(_ migrations: [SQLMigration]) throws -> SQLSchemaStatus {
         let plan = try MigrationPlan(migrations, dialect: .sqlite)
         let applied = try reading { session in

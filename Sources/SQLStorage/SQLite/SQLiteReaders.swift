@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// The connections for reading. One thread uses each at a time. If none is idle, a read opens a new one. A limited number
-/// is kept open.
+/// The connections for reading. One thread uses each at a time. If none is idle, a read opens a new one. At most
+/// `idleLimit` idle connections are kept open.
 ///
 /// A read never waits for a connection. Otherwise a read inside another one could wait for the connection of the outer
 /// one for ever. There are never more connections than reads that have run at the same time.

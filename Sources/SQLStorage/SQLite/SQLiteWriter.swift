@@ -152,7 +152,7 @@ final class SQLiteWriter: Sendable {
         return isQueued
     }
 
-    /// The number of waiting writes.
+    /// The number of queued writes and tasks.
     var queuedCount: Int { state.withLock { $0.queue.count } }
 
     var isClosing: Bool { state.withLock { $0.isClosing } }

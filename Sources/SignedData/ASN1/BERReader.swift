@@ -129,8 +129,9 @@ struct BERReader {
         nextTag == tag ? try read() : nil
     }
 
-    /// Reads the content of the next element if it has this identifier and a length under 64 kB in its usual form.
-    /// Otherwise returns `nil` and reads nothing. It gives the same result as `read(_:)`, several times faster.
+    /// Reads the content of the next element if it has this identifier, and a length below 128, or from 256 to 65,535
+    /// in its shortest form. Otherwise returns `nil` and reads nothing. Gives the same result as `read(_:)`, several
+    /// times faster.
     @inline(__always)
     mutating func readQuickly(_ tag: UInt8) -> Range<Int>? {
         let left = end &- position

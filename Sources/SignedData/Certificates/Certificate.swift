@@ -66,7 +66,8 @@ package final class Certificate: @unchecked Sendable {
 
     deinit { X509_free(pointer) }
 
-    /// Returns all certificates in PEM, in their order. Throws `certificateMalformed` if one cannot be read.
+    /// Returns the certificates in PEM, in their order, up to the first one whose encoding is damaged. Throws
+    /// `certificateMalformed` if the extensions or dates of one cannot be read.
     package static func all(inPEM text: [UInt8]) throws(SignedDataError) -> [Certificate] {
         var encoded: [[UInt8]] = []
         _ = OpenSSL.reading(text) { bio -> Bool? in

@@ -35,7 +35,7 @@ package final class CertificateChain: Sendable {
 
     /// Apple's extension of leaf certificates that sign purchases (Apple: WWDR certification practice statement).
     package static let leafMarker = "1.2.840.113635.100.6.11.1"
-    /// Apple's extension of the intermediate certificates above them (Worldwide Developer Relations).
+    /// Apple's extension of the intermediate certificates that issue such leaves (Worldwide Developer Relations).
     package static let intermediateMarker = "1.2.840.113635.100.6.2.1"
 
     /// The documents that the leaf signs.
@@ -112,7 +112,7 @@ package final class CertificateChain: Sendable {
         return ([only], anchor, trusting)
     }
 
-    /// Throws `certificateExpired` unless all certificates are valid in the second of `instant`.
+    /// Throws `certificateExpired` unless `validity` contains the second of `instant`.
     ///
     /// The last second counts as expired, as in OpenSSL, although RFC 5280 section 4.1.2.5 includes it: a chain that
     /// OpenSSL refuses is not accepted.

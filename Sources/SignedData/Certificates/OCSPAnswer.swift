@@ -138,7 +138,7 @@ struct OCSPAnswer: Sendable, Equatable {
     }
 
     /// Checks that an answer is current (RFC 6960 section 3.2, conditions 5 and 6), and returns the end of its
-    /// validity.
+    /// validity. The tolerance extends the validity at both ends.
     private static func end(
         of single: OpaquePointer, at now: Date, rules: Rules
     ) throws(SignedDataError) -> Date {

@@ -78,7 +78,8 @@ public struct TrustAnchor: Hashable, Sendable {
     ///
     /// - Parameter encoded: The bytes of the file.
     /// - Returns: An anchor for each certificate.
-    /// - Throws: `SignedDataError` with `certificateMalformed` if there is no certificate or one cannot be read.
+    /// - Throws: `SignedDataError` with `certificateMalformed` if the first certificate is missing or damaged, or the
+    ///   extensions or dates of one cannot be read. In PEM, a later damaged certificate ends the list.
     public static func certificates(in encoded: [UInt8]) throws(SignedDataError) -> [TrustAnchor] {
         guard PEM.isPEM(encoded) else { return [TrustAnchor(try Certificate(der: encoded))] }
         let certificates = try Certificate.all(inPEM: encoded)
@@ -88,7 +89,7 @@ public struct TrustAnchor: Hashable, Sendable {
         return certificates.map { TrustAnchor($0) }
     }
 
-    /// Apple's roots that sign purchases: Apple Root CA, Apple Root CA - G2 and Apple Root CA - G3 (Apple PKI page).
+    /// Apple's roots for purchases: Apple Root CA, Apple Root CA - G2 and Apple Root CA - G3 (Apple PKI page).
     public static let apple = [
         TrustAnchor(known: "b0b1730ecbc7ff4505142c49f1295e6eda6bcaed7e2c68c5be91b5a11001f024"),
         TrustAnchor(known: "c2b9b042dd57830e7d117dac55ac8ae19407d38e41d88f3215bc3a890444a050"),

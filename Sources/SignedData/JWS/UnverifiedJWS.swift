@@ -15,7 +15,7 @@ package struct UnverifiedJWS: Sendable {
         }
     }
 
-    /// Decodes a compact JWS. Throws `malformed`, `payloadMalformed`, or `tooLarge` above one megabyte.
+    /// Decodes a compact JWS. Throws `malformed`, `payloadMalformed`, or `tooLarge` above one mebibyte.
     package init(unverified jws: String) throws(SignedDataError) {
         guard jws.utf8.count <= 1 << 20 else {
             throw SignedDataError(.tooLarge, "The JWS has more than a megabyte.")

@@ -36,7 +36,7 @@ package struct AES256GCM: Sendable {
     package static func generateKey() throws(SignedDataError) -> [UInt8] { try RandomBytes.make(keyLength) }
 
     /// Encrypts bytes with a random nonce. Returns the nonce, the ciphertext and the tag. `context` is authenticated
-    /// but not part of the result, and must be the same for `open`. Throws `tooLarge` above a gigabyte, and
+    /// but not part of the result, and must be the same for `open`. Throws `tooLarge` above a gibibyte, and
     /// `cryptographyFailed`.
     package func seal(_ plaintext: [UInt8], authenticating context: [UInt8] = []) throws(SignedDataError) -> [UInt8] {
         let nonce = try RandomBytes.make(Self.nonceLength)

@@ -1,6 +1,6 @@
 /// Distinguishes the two encodings of keys and certificates.
 enum PEM {
-    /// Returns whether bytes are PEM (RFC 7468), not DER, which begins with 0x30 and a length.
+    /// Returns whether to read bytes as PEM (RFC 7468). Returns `false` if they begin with 0x30, as DER does.
     static func isPEM(_ bytes: [UInt8]) -> Bool {
         let text = bytes.drop { $0 == 0x20 || (0x09...0x0D).contains($0) || $0 == 0xEF || $0 == 0xBB || $0 == 0xBF }
         return text.first.map { $0 != 0x30 } ?? false

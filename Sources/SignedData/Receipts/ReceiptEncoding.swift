@@ -4,7 +4,7 @@ import Primitives
 /// line breaks. The format from before iOS 7 is only detected.
 package enum ReceiptEncoding {
     /// Returns the bytes of a receipt from a file or a message, decoding base64 (RFC 4648 section 4) with any white
-    /// space. Throws `malformed`, also for an empty input, and `tooLarge` above 16 MB.
+    /// space. Throws `malformed`, also for an empty input, and `tooLarge` above 16 MiB.
     package static func bytes(of encoded: [UInt8]) throws(SignedDataError) -> [UInt8] {
         guard encoded.count <= 16 << 20 else {
             throw SignedDataError(.tooLarge, "The receipt has more than 16 megabytes.")

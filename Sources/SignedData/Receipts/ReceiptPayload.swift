@@ -6,8 +6,8 @@ import StoreModel
 ///     ReceiptAttribute ::= SEQUENCE { type INTEGER, version INTEGER, value OCTET STRING }
 ///     Payload ::= SET OF ReceiptAttribute
 ///
-/// The set must contain only attributes. If the value of an attribute is unexpected, the attribute is kept unchanged
-/// and the receipt is not refused, even if the attribute is a known one.
+/// The set must contain only attributes, and so must each purchase (17). If another value is unexpected, the attribute
+/// is kept unchanged and the receipt is not refused, even if the attribute is a known one.
 struct ReceiptPayload {
     let receipt: AppReceipt
     /// The unchanged value of the attribute with the bundle id, which is part of the device hash.

@@ -15,7 +15,7 @@ final class ReceiptSignerChain: Sendable {
     ///
     /// `CertificateChain` verifies the path. This initialiser also checks that no octet outside the signed part of a
     /// certificate can differ (RFC 5280 section 4.1.1), and that each signature below the root uses a digest of the SHA
-    /// families.
+    /// families. The leaf must be allowed to sign, and all keys must be strong enough.
     init(
         _ places: [Range<Int>], in bytes: UnsafeRawBufferPointer, configuration: ReceiptVerifier.Configuration
     ) throws(SignedDataError) {

@@ -36,7 +36,7 @@ struct ReceiptValue {
         }
     }
 
-    /// Decodes a string as an identifier. `ID` must have the default rule of `Identifier`, which plain strings satisfy.
+    /// Decodes a string as an identifier. The rule of `ID` must accept each plain string of 1 to 255 characters.
     func identifier<ID: Identifier>() -> Reading<ID> {
         guard case .value(let content) = textContent, content.count <= 255, isPlain(content) else {
             return text.flatMap { ID(rawValue: $0) }

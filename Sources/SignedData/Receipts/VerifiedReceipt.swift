@@ -70,7 +70,7 @@ package struct UnverifiedReceipt: Sendable {
     package var unverifiedCertificates: [Certificate] { encodedCertificates.compactMap { try? Certificate(der: $0) } }
 
     /// Decodes a receipt in DER or BER. Throws `malformed`, `unsupportedAlgorithm`, `legacyReceipt`,
-    /// `payloadMalformed`, or `tooLarge` above 4 megabytes or 100 000 attributes.
+    /// `payloadMalformed`, or `tooLarge` above 4 MiB or 100,000 attributes.
     package init(unverified document: [UInt8]) throws(SignedDataError) {
         let limits = ReceiptVerifier.Configuration(bundleIDs: nil, environments: nil)
         try ReceiptVerifier.checkForm(document, maximumLength: limits.maximumLength)

@@ -15,8 +15,8 @@ package struct AppStoreServerTokenVerifier: Sendable {
         self.bundleID = bundleID
     }
 
-    /// Verifies a token at `instant`, in real time. Returns the end of its validity, so that the caller can cache the
-    /// result.
+    /// Verifies a token at `instant`, in real time. Returns the end of its validity, with the allowed clock difference,
+    /// so that the caller can cache the result.
     ///
     /// Throws `tooLarge`, `malformed`, `unsupportedAlgorithm`, `unknownKey`, `signatureInvalid`, `payloadMalformed`,
     /// `claimInvalid` (issuer, audience, more than 60 minutes), `wrongBundle` or `notCurrent`. Clocks may differ by a

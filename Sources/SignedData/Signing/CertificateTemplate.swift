@@ -60,7 +60,7 @@ struct CertificateTemplate {
         return try Certificate(der: der)
     }
 
-    /// Sets a positive serial number with 127 random bits, which is unpredictable and unique.
+    /// Sets a positive serial number with 126 random bits, which is unpredictable and unique.
     private func setSerialNumber(of certificate: OpaquePointer) -> Bool {
         var bytes = [UInt8](repeating: 0, count: 16)
         guard RAND_bytes(&bytes, 16) == 1 else { return false }

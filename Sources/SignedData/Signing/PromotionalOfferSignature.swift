@@ -10,7 +10,7 @@ public struct PromotionalOffer: Sendable, Hashable {
     public let productID: ProductID
     /// The identifier of the offer in App Store Connect.
     public let offerID: String
-    /// The app's `applicationUsername` for the store, or its `appAccountToken` in lower case. Empty without either.
+    /// The payment's `applicationUsername`, or its `appAccountToken` in lower case. Empty without either.
     public let applicationUsername: String
 
     /// Creates the subject of a signature.

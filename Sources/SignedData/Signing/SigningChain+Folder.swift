@@ -16,7 +16,8 @@ extension SigningChain {
     /// Returns the chain in a folder. The first call creates it. If several processes call at once, one of them creates
     /// it.
     ///
-    /// The file with the keys has mode 0600 and is complete whenever it exists.
+    /// The file with the keys has mode 0600 and is complete whenever it exists. Each call also writes the root to
+    /// ``rootFile(in:)``, unless that file has it already.
     ///
     /// - Parameter folder: The folder, which is created if it does not exist.
     /// - Returns: The chain.

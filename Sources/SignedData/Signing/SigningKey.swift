@@ -46,7 +46,7 @@ public final class SigningKey: @unchecked Sendable {
     /// The public key.
     public var verificationKey: VerificationKey {
         EVP_PKEY_up_ref(pointer)
-        // Both ways to create a signing key ensure that it is a P-256 key.
+        // All callers that create a signing key, except tests, ensure that it is a P-256 key.
         return VerificationKey(owning: pointer)!
     }
 

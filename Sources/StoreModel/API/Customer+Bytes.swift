@@ -35,8 +35,8 @@ extension Customer {
     }
 }
 
-/// Writes the members of a JSON object directly, without a `JSONValue` for each. Leaves out values that are `nil`. The
-/// caller adds members in the order of their names.
+/// Writes the members of a JSON object directly, without a `JSONValue` for each. Leaves out a value that is `nil`, or
+/// writes `null` for one with the label `orNull`. The caller adds members in the order of their names.
 private struct WireObject {
     var writer = JSONWriter()
     private var separator: String

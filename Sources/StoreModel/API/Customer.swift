@@ -90,7 +90,7 @@ public struct CustomerFeature: Codable, Hashable, Sendable {
     public var isActive: Bool
     /// The first instant of access; for a subscription, the start of its current period.
     public var from: Date
-    /// The end of the period that the store states, or `nil` if access does not end.
+    /// The end that the store or the grant states, or `nil` if access does not end.
     public var until: Date?
     /// The end of access, exclusive, after a grace period or a revocation, or `nil` if access does not end.
     public var effectiveUntil: Date?
@@ -111,7 +111,7 @@ public struct CustomerFeature: Codable, Hashable, Sendable {
     ///   - name: The name of the feature.
     ///   - isActive: Whether the customer may use the feature at the instant of the answer.
     ///   - from: The first instant of access; for a subscription, the start of its current period.
-    ///   - until: The end of the period that the store states, or `nil` if access does not end.
+    ///   - until: The end that the store or the grant states, or `nil` if access does not end.
     ///   - effectiveUntil: The end of access, exclusive, after a grace period or a revocation, or `nil` for no end.
     ///   - source: The system that sold the purchase or granted access.
     ///   - productID: The product that gives the feature, or `nil` for a grant.

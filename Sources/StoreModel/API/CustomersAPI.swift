@@ -92,7 +92,7 @@ public struct CreditBalance: Codable, Hashable, Sendable {
     public var type: String
     /// The credit that is left: `earned - spent`. It can be negative after a refund of spent credit.
     public var balance: Int
-    /// The credit that the customer's purchases and operators gave. Of a refunded purchase only the units that other
+    /// The credit that the customer's purchases and operators gave. Of a refunded purchase, only the units that other
     /// owners spent count.
     public var earned: Int
     /// The credit that was spent: by present and past owners from these purchases, and by the customer from the credit

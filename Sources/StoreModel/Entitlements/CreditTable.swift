@@ -1,6 +1,6 @@
 import Primitives
 
-/// The credits that consumables give and that items cost. The developer of an app writes them beside the feature map.
+/// The credits that products give and that items cost. The developer of an app writes them beside the feature map.
 ///
 ///     {"credits": {"coins": {"products": {"com.example.coins.100": 100}, "prices": {"filter": 5, "frame": 12}}}}
 public struct CreditTable: Hashable, Sendable {

@@ -5,7 +5,7 @@ import Primitives
 package enum FigureDay {
     private static let length: Int64 = 86_400_000
 
-    /// Returns the day that contains an instant. An instant outside the range of `Int64` milliseconds counts as its end.
+    /// Returns the day that contains an instant. The limits of `figureMilliseconds` apply.
     package static func containing(_ instant: Date) -> Int64 {
         let milliseconds = instant.figureMilliseconds
         return milliseconds >= 0 ? milliseconds / length : -((length - 1 - milliseconds) / length)
@@ -58,7 +58,7 @@ package enum FigureDay {
 }
 
 extension Date {
-    /// The milliseconds since 1970, within a range of about 290,000 years.
+    /// The milliseconds since 1970, from -9 × 10^15 to 9 × 10^15 (285,000 years). A date beyond counts as the limit.
     var figureMilliseconds: Int64 {
         let milliseconds = (timeIntervalSince1970 * 1000).rounded()
         return Int64(exactly: min(max(milliseconds, -9e15), 9e15)) ?? 0

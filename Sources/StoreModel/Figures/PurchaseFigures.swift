@@ -65,7 +65,7 @@ package struct PurchaseFigures {
     ) {
         guard let cohort, fact.kind == .autoRenewableSubscription else { return }
         let start = cohort.key(.cohortRevenue, on: cohort.startDay)
-        // Currencies are never added.
+        // Amounts in different currencies are never added.
         guard let price = fact.price, price.currency.hasSameBytes(as: start.currency.rawValue) else { return }
         var key = start
         key.age = min(FigureDay.months(from: cohort.startDay, to: day), Self.maximumAge)
@@ -226,7 +226,7 @@ struct FigurePeriod {
         return graceEnds
     }
 
-    /// Whether the time between two instants is a number of weeks or, with a tolerance, of months.
+    /// Whether the time between two instants is a whole number of weeks or, with a tolerance, of months.
     private static func isWhole(from start: Date, to end: Date) -> Bool {
         let (length, week) = (end.figureMilliseconds - start.figureMilliseconds, 7 * day)
         let months = (length + month / 2) / month
@@ -240,8 +240,8 @@ struct FigurePeriod {
 
     /// Returns the amount for one month of a period that costs `amount`.
     ///
-    /// A period within three days of a number of mean months, 30.4375 days each, has that number of months. Any other
-    /// period is divided by its length.
+    /// A period within three days of a number of mean months, 30.4375 days each, counts as that number of months. For
+    /// any other period, the exact length in mean months counts.
     static func monthly(_ amount: Int64, from start: Date, to end: Date) -> Int64 {
         let length = end.figureMilliseconds - start.figureMilliseconds
         guard amount > 0, length > 0 else { return 0 }

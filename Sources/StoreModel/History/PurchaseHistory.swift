@@ -35,7 +35,8 @@ package struct PurchaseHistory: Hashable, Sendable {
     /// The purchases that the store revoked, in the order of purchase dates.
     package var refunds: [PurchaseRecord] { records.filter { $0.refundDate != nil } }
 
-    /// Returns whether a product was bought and not revoked. Ignores the end of a subscription period.
+    /// Returns the status of a product: `purchased` if one purchase of it was neither revoked nor upgraded. Ignores the
+    /// end of a subscription period.
     package func status(of product: ProductID) -> PurchaseStatus {
         let bought = records.filter { $0.productID == product }
         if let record = bought.last(where: \.isInEffect) { return PurchaseStatus(.purchased, record) }
@@ -121,7 +122,7 @@ package struct PurchaseStatus: Hashable, Sendable {
     package var state: State
     /// The purchase that decides the state, or `nil` if there is none.
     package var record: PurchaseRecord?
-    /// The end of the period, or `nil` if the purchase does not end.
+    /// The end of the period, or `nil` if there is none. `status(of:)` leaves it `nil`.
     package var expiresDate: Date?
 
     package init(_ state: State, _ record: PurchaseRecord?, expiresDate: Date? = nil) {

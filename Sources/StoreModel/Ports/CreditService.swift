@@ -1,4 +1,4 @@
-/// A service that stores the credit that consumables give and that items cost. The entitlement server is one.
+/// A service that stores credit, which products give and items cost. The entitlement server is one.
 public protocol CreditService: Sendable {
     /// Returns the balance of a customer.
     ///

@@ -8,7 +8,8 @@ public struct Subscription: Hashable, Sendable {
     public var productIdentifier: String
     /// The first instant of the current period, or the date of the first transaction if only that date is known.
     public var startDate: Date
-    /// The end of the current period, exclusive.
+    /// The end of the current period, exclusive. From the entitlement server, it is the end of access, which a grace
+    /// period makes later and a revocation earlier.
     public var endDate: Date
     /// The state of the subscription.
     public var state: State

@@ -2,7 +2,7 @@
 package struct ReceiptAttribute: Hashable, Sendable {
     /// The number of the attribute.
     package var type: Int
-    /// The version of the attribute's format. Apple writes 2 for one attribute, and 1 for all others.
+    /// The version of the attribute's format, usually 1.
     package var version: Int
     /// The bytes of the value.
     package var value: ArraySlice<UInt8>

@@ -10,7 +10,7 @@ struct Arguments: Sendable {
     private let switches: Set<String>
     private let command: Command
 
-    /// Throws `UsageError` for an option the command does not have, a missing value or too many operands.
+    /// Throws `UsageError` for an unknown option, a missing or repeated value, or a wrong number of operands.
     init(_ typed: [String], for command: Command) throws {
         var operands: [String] = []
         var values: [String: [String]] = [:]

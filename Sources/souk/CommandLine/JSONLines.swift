@@ -1,7 +1,7 @@
 import Primitives
 
-/// The line numbers of values in a JSON text. Reads the text once, and descends only into values that contain a
-/// requested pointer.
+/// The line numbers of values in a JSON text. Reads the text once, and composes pointers only where a requested value
+/// can be.
 struct JSONLines {
     private var lines: [String: Int] = [:]
 

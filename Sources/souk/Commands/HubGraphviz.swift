@@ -4,8 +4,8 @@ import Primitives
 
 /// Runs `dot` of Graphviz, if it is installed, as a child process without a shell.
 enum Graphviz {
-    /// Returns the image of a graph. Throws `UsageError` when there is no `dot`, `Failure` when it cannot draw this graph
-    /// or takes longer than `timeout`.
+    /// Returns the SVG of a graph. Throws `UsageError` when there is no `dot`, `Failure` when it cannot draw this graph
+    /// or takes longer than `timeout` seconds.
     static func svg(of dot: String, timeout: Double = 30) async throws -> String {
         guard let executable else {
             throw UsageError("--format svg needs Graphviz: install the package graphviz, or use --format html")
@@ -68,7 +68,7 @@ enum Graphviz {
         DispatchQueue.global().asyncAfter(deadline: .now() + timeout, execute: alarm)
         let errors = Locked(Data())
         let readers = DispatchGroup()
-        // Both pipes are served at once: a full one would block the child.
+        // All pipes are served at once: a full one would block the child.
         let (writing, readingErrors) = (toChild.fileHandleForWriting, errorPipe.fileHandleForReading)
         Thread.detachNewThread {
             try? writing.write(contentsOf: input)

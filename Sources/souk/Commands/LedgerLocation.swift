@@ -127,8 +127,8 @@ enum LedgerLocation: Sendable {
         }
     }
 
-    /// Returns the applied and the pending migrations of the ledger. Throws `UsageError` when it cannot be read or is
-    /// no ledger.
+    /// Returns the applied and the pending migrations of the ledger. Throws `UsageError` when it cannot be read, or has
+    /// migrations of another or a newer program.
     func schema() throws -> SQLSchemaStatus {
         switch self {
         case .file(let file):

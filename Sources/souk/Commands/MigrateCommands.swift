@@ -193,7 +193,7 @@ enum MigrateCommands {
         }
     }
 
-    /// Returns the faults of a ledger. Throws `UsageError` only if it cannot be opened or has another schema.
+    /// Returns the faults of a ledger. Throws `UsageError` if it cannot be opened or has another schema.
     private static func faults(of ledger: LedgerLocation) async throws -> [String] {
         switch ledger {
         case .file(let ledger):

@@ -20,7 +20,8 @@ struct Descriptors {
     ///
     /// - Parameters:
     ///   - requested: the value of `--max-connections`.
-    ///   - warn: receives a sentence with the reason if there are fewer connections than usual.
+    ///   - warn: receives a sentence with the reason if `requested` is `nil` and there are fewer connections than
+    ///     usual.
     ///
     /// Throws `UsageError` when the limit does not allow as many as `requested`.
     static func connections(_ requested: Int?, warn: (String) -> Void) throws -> Int {

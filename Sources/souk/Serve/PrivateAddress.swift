@@ -6,7 +6,7 @@ import Foundation
     import Musl
 #endif
 
-/// The addresses that are not routed on the Internet: RFC 1918, and unique local addresses of RFC 4193.
+/// The private addresses, which are not routed on the Internet: RFC 1918, and unique local addresses of RFC 4193.
 enum PrivateAddress {
     /// Returns whether a text is a private address. Names are not resolved.
     static func contains(_ text: String) -> Bool {

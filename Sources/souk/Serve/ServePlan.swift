@@ -54,7 +54,7 @@ struct ServePlan {
     }
 
     /// Returns the kind of connection that the console accepts; `nil` if the console is off. Throws `UsageError` for a
-    /// listener without TLS on an address that other machines can reach.
+    /// listener without TLS on an address that other machines can reach. Behind a proxy, that address may be private.
     private static func console(
         _ arguments: Arguments
     ) throws -> EntitlementService.Configuration.ConsoleAccess? {

@@ -83,7 +83,7 @@ import Testing
         #expect(try files == [])
     }
 
-    @Test func `the schema status can be read beside a running server, step by step`() async throws {
+    @Test func `the schema status can be read while the database is open, after each migration`() async throws {
         let database = try SQLiteDatabase(path: folder.file())
         #expect(try file().schema(Self.migrations) == .init(applied: [], pending: ["0001 rooms", "0002 keys"]))
         try database.migrate(Array(Self.migrations.prefix(1)))
@@ -164,7 +164,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a backup is one file, only for its owner, and never replaces another file`() async throws {
+    @Test func `a backup is one file that only its owner can read, and never replaces another file`() async throws {
         let database = try await database()
         try file().backUp(to: folder.file("backup"))
         #expect(try folder.contents.filter { $0.hasPrefix("backup") } == ["backup"])
@@ -341,7 +341,7 @@ import Testing
         #expect(try await rooms("test.sqlite") == 2000)
     }
 
-    @Test func `a database is compacted up to a size, with the content of its log`() async throws {
+    @Test func `a database above the size limit is not compacted, and one below it keeps its rows`() async throws {
         let database = try await database(rooms: 2000)
         #expect(try await database.compact(upTo: 4096) == false)
         #expect(try await database.compact(upTo: 1 << 30))

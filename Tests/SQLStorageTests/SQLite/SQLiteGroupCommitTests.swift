@@ -76,7 +76,9 @@ import Testing
         await database.close()
     }
 
-    @Test func `only the failed member is undone, even if its error rolls back the whole transaction`() async throws {
+    @Test func `only the failed members are undone, even if the error of one rolls back the whole transaction`()
+        async throws
+    {
         let runs = Counter()
         let results = try await inOneGroup([
             { connection in
@@ -169,7 +171,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `writes that are queued at the close are done`() async throws {
+    @Test func `writes that are queued when the database closes are committed`() async throws {
         let isHeld = Gate()
         let mayGo = DispatchSemaphore(value: 0)
         async let held: Void = database.write { _ in
@@ -194,7 +196,7 @@ import Testing
         await again.close()
     }
 
-    @Test func `a body cannot wait for another`() async throws {
+    @Test func `a body cannot wait for another write or for a migration`() async throws {
         try await database.write { [database] _ in
             #expect(throws: SQLError(.misuse, "")) { try database.writeAndWait { _ in } }
             #expect(throws: SQLError(.misuse, "")) { try database.migrate([]) }

@@ -360,7 +360,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a file is open once in a process, by whatever path`() async throws {
+    @Test func `a file can be open only once in a process, by whatever path`() async throws {
         let first = try SQLiteDatabase(path: folder.file())
         try FileManager.default.createSymbolicLink(
             atPath: folder.file("link.sqlite"), withDestinationPath: folder.file())
@@ -423,7 +423,7 @@ import Testing
         }
     }
 
-    @Test func `a temporary database leaves nothing`() async throws {
+    @Test func `a temporary database leaves no file when it is closed or released`() async throws {
         let closed = try SQLiteDatabase.temporary(in: folder.path)
         try await closed.write { try $0.execute("CREATE TABLE t (v INTEGER)") }
         #expect(try folder.contents.count == 1)
@@ -525,7 +525,8 @@ import Testing
         #expect(try folder.contents == ["test.sqlite"])
     }
 
-    @Test func `a new file is only for its owner, whatever the mask, and an existing one keeps its mode`() async throws
+    @Test func `only its owner can read a new file, whatever the umask, and an existing file keeps its mode`()
+        async throws
     {
         // In child processes, because the umask belongs to the process.
         for mask: mode_t in [0, 0o022, 0o777] {
@@ -549,7 +550,9 @@ import Testing
         await database.close()
     }
 
-    @Test func `a durable connection syncs every commit to the log and enforces foreign keys`() async throws {
+    @Test func `a durable connection has the settings that sync every commit to the log and enforce foreign keys`()
+        async throws
+    {
         let durable = try SQLiteConnection(path: folder.file(), mode: .write(.full), limits: .init(.init()))
         let pragmas = [("synchronous", "2"), ("foreign_keys", "1"), ("journal_mode", "wal")]
         for (name, value) in pragmas {

@@ -74,7 +74,7 @@ import Testing
         #expect(refusal { try store.verifier.verify(longer) } == .malformed)
     }
 
-    @Test func `100 000 attributes are refused, and accepted with a higher limit`() throws {
+    @Test func `a receipt with more than 100 000 attributes is refused, and accepted with a higher limit`() throws {
         let attributes = (0..<100_000).map { ReceiptAttribute(type: $0 % 3 == 0 ? 2 : 6, value: [0x0C, 1, 0x41]) }
         let receipt = AppReceipt(
             receiptType: "ProductionSandbox", creationDate: ReceiptStore.creationDate,

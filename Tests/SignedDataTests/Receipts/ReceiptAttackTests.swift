@@ -16,7 +16,7 @@ import Testing
 
     /// Signed attributes are a SET, as is a receipt's content. Neither may be accepted as the other, although RFC 5652
     /// section 5.4 signs both with the same key.
-    @Test func `a signature over attributes is not one over content, and the reverse`() throws {
+    @Test func `a signature over attributes is not accepted for content, nor one over content for attributes`() throws {
         var container = try store.container()
         let attributes = try container.usualAttributes()
         container.payload = DERWriter.element(BERTag.set, attributes.joined())
@@ -69,7 +69,7 @@ import Testing
         #expect(try refused(usual, usual) == .malformed, "two contents")
     }
 
-    @Test func `signers and certificates have one form`() throws {
+    @Test func `only one form of signers and certificates is accepted`() throws {
         let keyIdentifier = DERWriter.element(0x80, [UInt8](repeating: 7, count: 20))
         let whole = try store.container().bytes()
         let identity = try store.container().signerIdentity
@@ -125,7 +125,7 @@ import Testing
 
     /// PKCS #1 version 1.5 (RFC 8017 section 8.2.2) compares the whole encoded message. An implementation that parses it
     /// accepts signatures that anyone can compute for small exponents.
-    @Test func `padding of RSA has one form`() throws {
+    @Test func `only one form of RSA padding is accepted`() throws {
         let store = try ReceiptStore(leafKey: ReceiptStore.rsaKey)
         let container = try store.container()
         let digest = SHA256.hash(container.payload)
@@ -184,7 +184,7 @@ import Testing
         return signature
     }
 
-    @Test func `ECDSA signatures have one encoding`() throws {
+    @Test func `only one encoding of an ECDSA signature is accepted`() throws {
         let container = try store.container()
         let der = try ReceiptContainer.sign(container.payload, container.key, .sha256)
         let raw = try #require(ECDSASignature.raw(fromDER: der))

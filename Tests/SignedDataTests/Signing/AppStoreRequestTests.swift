@@ -58,7 +58,7 @@ import Testing
         #expect(refusal { try strict.verify(jws, at: issued.addingTimeInterval(300)) } == .notCurrent)
     }
 
-    @Test func `each missing or wrong claim has its own error`() throws {
+    @Test func `a missing or wrong claim is refused with the code of its fault`() throws {
         func claims(_ changes: [String: JSONValue?]) -> JSONValue {
             var claims: JSONValue = [
                 "iss": .string(team.issuerID), "iat": 1_700_000_000, "aud": "promotional-offer", "bid": "com.example",

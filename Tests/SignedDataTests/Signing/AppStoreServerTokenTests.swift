@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test func `each missing or wrong claim has its own error`() throws {
+    @Test func `a missing or wrong claim is refused with the code of its fault`() throws {
         #expect(code(try team.token(claims())) == nil)
         #expect(code(try team.token(claims(["iat": nil]))) == nil, "Apple's client leaves iat out")
         for (changes, expected) in [

@@ -68,7 +68,7 @@ import Testing
         }
     }
 
-    @Test func `a signature has one encoding`() throws {
+    @Test func `only one encoding of a signature is accepted`() throws {
         let good = try sign(offer)
         let der = good.signature
         let raw = try #require(ECDSASignature.raw(fromDER: der))

@@ -64,7 +64,7 @@ struct FigureValueTests {
         #expect(-largest - largest - 1 < 0)
     }
 
-    @Test func `a value is created from a sum of two columns, and from a number with a fraction`() {
+    @Test func `a value is created from billions and a rest, and from a floating-point number`() {
         #expect(FigureValue(billions: 9_000_000_000_000_000_001, rest: -1).text == "9000000000000000000999999999")
         #expect(FigureValue(billions: -3, rest: 7).text == "-2999999993")
         #expect(FigureValue(rounding: 2.5e30).text == "2500000000000" + String(repeating: "0", count: 18))

@@ -214,7 +214,7 @@ struct PurchaseFiguresTests {
             (2, "spring", "promotional/spring"), (3, "FREE", "offerCode/FREE"), (4, "back", "winBack/back"),
             (9, nil, "offer 9"), (nil, nil, ""),
         ] as [(Int?, String?, ExactString)])
-    func `an offer has its kind and identifier`(type: Int?, id: String?, expected: ExactString) {
+    func `a figure names the kind and identifier of its offer`(type: Int?, id: String?, expected: ExactString) {
         let fact = paid("1", 0, 31) {
             $0.offerType = type
             $0.offerIdentifier = id

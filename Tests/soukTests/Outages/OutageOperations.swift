@@ -25,7 +25,7 @@ struct OutageOperation: Sendable {
         (self.label, self.ask) = (label, ask)
     }
 
-    /// The client's method.
+    /// The method of the client with which the label begins.
     var method: String { label.split(separator: "`").first.map(String.init) ?? "" }
 
     func result(in run: OutageRun) async -> String {
@@ -138,7 +138,7 @@ struct OutageOperation: Sendable {
 
     private static func names(_ features: PaidFeatures) -> String { names(features.activeFeatures().map(\.name)) }
 
-    /// The last two words of identifiers.
+    /// Returns the last two parts of each identifier, sorted, as one text.
     private static func names(_ all: [String]) -> String {
         let short = Set(all.map { $0.split(separator: ".").suffix(2).joined(separator: ".") })
         return short.isEmpty ? "nothing" : short.sorted().joined(separator: ", ")

@@ -309,7 +309,7 @@ import Testing
 
     // MARK: - Refusals
 
-    @Test func `a client with another key, another key id or a clock that is slow is refused`() async throws {
+    @Test func `a client with another key, another key id or a slow clock is refused`() async throws {
         try await withWorld { world in
             for client in [
                 World.client(of: world.store, try SigningKey.generate(), world.clock),
