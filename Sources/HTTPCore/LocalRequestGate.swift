@@ -7,7 +7,7 @@
 ///   `localhost`, `127.0.0.1`, `[::1]`, the address that the server is bound to, and the names that the operator
 ///   allowed. A rebound host name is not among these names. A request without a host passes, because browsers always
 ///   send `Host`.
-/// - **Site**: `Sec-Fetch-Site` and `Origin`, which a page cannot change, must name the server itself. A link to a page
+/// - **Site**: `Sec-Fetch-Site` and `Origin`, which a page cannot change, must not name another site. A link to a page
 ///   of the server passes, because the site with the link cannot read the response.
 ///
 /// ```swift
@@ -37,7 +37,7 @@ package struct LocalRequestGate: Sendable {
         allowsAddresses = true
     }
 
-    /// A gate that checks only the site, for servers whose pages send a credential.
+    /// A gate that checks only the site, for servers that check the host or a token themselves.
     package static let anyHost = LocalRequestGate()
 
     /// Returns the error response, with status 403, for a refused request, or `nil` for an allowed one.
