@@ -67,7 +67,7 @@ import Testing
         #expect(journal.entries == ["Receiver command a.b"])
     }
 
-    @Test func `payload, message and answer cross unchanged`() throws {
+    @Test func `payload, message and answer pass unchanged`() throws {
         let hub = Hub()
         hub.register(.sending("Sender", .query, "echo"))
         hub.register(
