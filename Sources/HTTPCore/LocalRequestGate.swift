@@ -1,7 +1,7 @@
 /// Refuses requests that a web page of another site sends to a server on this machine.
 ///
 /// A page of any site can make the browser send requests to 127.0.0.1. A page can also read the responses if its own
-/// host name resolves to 127.0.0.1 (DNS rebinding). Two checks prevent both:
+/// host name resolves to 127.0.0.1 (DNS rebinding). Two checks prevent both attacks:
 ///
 /// - **Host**: `Host`, and the host in the request target if there is one, must be a name of this server. Those are
 ///   `localhost`, `127.0.0.1`, `[::1]`, the address that the server is bound to, and the names that the operator

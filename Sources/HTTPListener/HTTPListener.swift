@@ -49,7 +49,7 @@ public final class HTTPListener: Sendable {
     private let handler: any HTTPHandler
     private let configuration: Configuration
     private let state = Locked(State.new)
-    /// The queue on which the listener starts and stops. Both block their thread.
+    /// The queue on which the listener starts and stops, because both operations block their thread.
     private let control = DispatchQueue(label: "HTTPListener.control")
 
     /// Creates a listener. It opens its socket in ``start()``.
