@@ -113,7 +113,7 @@ import Testing
         }
     }
 
-    @Test func `bytes of every value pass both ways unchanged`() async throws {
+    @Test func `bytes of every value pass unchanged in both directions`() async throws {
         let bytes = (0..<700_000).map { UInt8(truncatingIfNeeded: $0 &* 7 &+ $0 >> 8) }
         let handler = AnyHTTPHandler { .ready(HTTPResponse(status: 200, body: $0.body)) }
         try await withLoopbackServer(handler) { url in

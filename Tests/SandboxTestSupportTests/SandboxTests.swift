@@ -93,7 +93,7 @@ import Testing
         await sandbox.close()
     }
 
-    @Test func `a purchase on another device reaches the server by notification, and every device`() async throws {
+    @Test func `purchases on one device and outside of the app reach every device of the account`() async throws {
         let sandbox = try await open()
         let phone = try await sandbox.launch(customer: "anna", on: "phone", account: "anna")
         let tablet = try await sandbox.launch(customer: "anna", on: "tablet", account: "anna")
