@@ -221,7 +221,8 @@ struct TransferLoop {
         }
     }
 
-    /// Returns the milliseconds to the next deadline. libcurl returns earlier when one of its own timeouts passes.
+    /// Returns the milliseconds to the next deadline, at most a minute or the reading interval of the clock. libcurl
+    /// returns earlier when one of its own timeouts passes.
     private func waitingTime(_ now: ContinuousClock.Instant) -> Int32 {
         var next = active.values.map(\.deadline).min()
         queue.forEach { next = min(next ?? $0.deadline, $0.deadline) }

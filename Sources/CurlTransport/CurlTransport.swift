@@ -5,8 +5,8 @@ import Primitives
 /// An `HTTPTransport` over libcurl, for Linux.
 ///
 /// Messages pass unchanged: header names keep their spelling and order, bodies are not decompressed, and redirects are
-/// not followed. The transport adds only `Host` and, from the body, `Content-Length` or `Transfer-Encoding`. It
-/// replaces these two in the request's headers. It reuses connections.
+/// not followed. The transport adds only `Host` and, from the body, `Content-Length` or `Transfer-Encoding`. It ignores
+/// `Content-Length` and `Transfer-Encoding` in the request's headers. It reuses connections.
 ///
 /// The body of a response is `.bytes` if its length is known and at most `Configuration.maximumBufferedBytes`.
 /// Otherwise it is a `.stream`, and the response is returned when its headers are complete. A stream reads from the
@@ -72,8 +72,8 @@ public final class CurlTransport: HTTPTransport {
         }
     }
 
-    /// Ends every exchange with `HTTPError.cancelled`, closes all connections, and returns when both are done. Later
-    /// requests fail with the same error.
+    /// Ends every exchange with `HTTPError.cancelled`, closes all connections, and then returns. Later requests fail
+    /// with the same error.
     public func shutdown() async { await engine.shutdown() }
 }
 

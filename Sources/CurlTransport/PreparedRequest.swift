@@ -99,7 +99,7 @@ struct PreparedRequest: Sendable {
 }
 
 extension PreparedRequest {
-    /// Sets every option on a fresh handle. Returns the header list, which must outlive the transfer.
+    /// Sets the options of this request on a fresh handle. Returns the header list, which must outlive the transfer.
     func configure(_ handle: UnsafeMutableRawPointer) -> UnsafeMutablePointer<curl_slist>? {
         souk_curl_allow_only_http(handle)
         souk_curl_set_text(handle, CURLOPT_URL, url)

@@ -36,7 +36,7 @@ struct ResponseHeaderParser {
         return decoded(bytes)
     }
 
-    /// Decodes a header value as UTF-8, or as Latin-1 if it is not UTF-8. Servers use both.
+    /// Decodes a part of a header line as UTF-8, or as Latin-1 if it is not UTF-8. Servers use both.
     private static func decoded(_ bytes: Slice<UnsafeRawBufferPointer>) -> String {
         String(utf8: bytes)
             ?? String(String.UnicodeScalarView(bytes.map { Unicode.Scalar($0) }))

@@ -25,7 +25,7 @@ final class Transfer: @unchecked Sendable {
     private let engine: CurlEngine
     /// Keeps the transport alive as long as a response stream exists.
     private let owner: CurlTransport
-    /// The promise on which `send` waits for the response headers.
+    /// The promise on which `send` waits for the response.
     var answer: Promise<HTTPResponse>?
     private var headerList: UnsafeMutablePointer<curl_slist>?
     private var parser = ResponseHeaderParser()

@@ -43,9 +43,9 @@ extension HTTPError: CustomStringConvertible, LocalizedError {
 }
 
 extension HTTPError.Code {
-    /// The deadline of the exchange passed.
+    /// The exchange, or the opening of its connection, took longer than its timeout.
     public static var timeout: Self { Self(rawValue: "timeout") }
-    /// The caller's task was cancelled, or the transport was shut down.
+    /// The caller cancelled the request or its body stream, or the transport was shut down.
     public static var cancelled: Self { Self(rawValue: "cancelled") }
     /// The host's name has no address.
     public static var hostNotFound: Self { Self(rawValue: "hostNotFound") }
@@ -65,8 +65,8 @@ extension HTTPError.Code {
     public static var invalidHeader: Self { Self(rawValue: "invalidHeader") }
     /// The other side violates HTTP/1.1.
     public static var protocolError: Self { Self(rawValue: "protocolError") }
-    /// A body stream ended early, or it was read after its end.
+    /// A body cannot be read or written, or does not have its stated length.
     public static var bodyFailed: Self { Self(rawValue: "bodyFailed") }
-    /// The transport does not support this request.
+    /// The transport does not support this request, or cannot start it.
     public static var unsupported: Self { Self(rawValue: "unsupported") }
 }

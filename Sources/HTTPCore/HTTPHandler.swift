@@ -16,8 +16,8 @@ public protocol HTTPHandler: Sendable {
 public enum HTTPReply: Sendable {
     /// A complete response.
     case ready(HTTPResponse)
-    /// Work that runs off the listener's threads. Its task is cancelled when the client disconnects or the listener
-    /// stops.
+    /// Work that runs off the listener's threads. Its task is cancelled when the client disconnects, or at the end of
+    /// the grace period of a listener that stops.
     case suspended(@Sendable () async -> HTTPResponse)
 
     /// Returns the response. Runs the work if there is any.

@@ -1,13 +1,13 @@
 /// Refuses requests that a web page of another site sends to a server on this machine.
 ///
 /// A page of any site can make the browser send requests to 127.0.0.1. A page can also read the responses if its own
-/// host name resolves to 127.0.0.1 (DNS rebinding). Two checks prevent both:
+/// host name resolves to 127.0.0.1 (DNS rebinding). Two checks prevent both attacks:
 ///
 /// - **Host**: `Host`, and the host in the request target if there is one, must be a name of this server. Those are
 ///   `localhost`, `127.0.0.1`, `[::1]`, the address that the server is bound to, and the names that the operator
 ///   allowed. A rebound host name is not among these names. A request without a host passes, because browsers always
 ///   send `Host`.
-/// - **Site**: `Sec-Fetch-Site` and `Origin`, which a page cannot change, must name the server itself. A link to a page
+/// - **Site**: `Sec-Fetch-Site` and `Origin`, which a page cannot change, must not name another site. A link to a page
 ///   of the server passes, because the site with the link cannot read the response.
 ///
 /// ```swift
@@ -37,7 +37,7 @@ package struct LocalRequestGate: Sendable {
         allowsAddresses = true
     }
 
-    /// A gate that checks only the site, for servers whose pages send a credential.
+    /// A gate that checks only the site, for servers that check the host or a token themselves.
     package static let anyHost = LocalRequestGate()
 
     /// Returns the error response, with status 403, for a refused request, or `nil` for an allowed one.

@@ -97,7 +97,7 @@ struct RouteTable: Sendable {
         return method == .head ? routes.first { $0.method == .get } : nil
     }
 
-    /// Calls `body` for the nodes that match `path`, literal nodes first, until it returns a value.
+    /// Calls `body` for the nodes that match `path`, literal nodes first, until `body` returns a value.
     private func walk<Found>(
         _ path: Bytes, from start: Int, at node: Int, _ captured: inout [Range<Int>], _ body: (Int) -> Found?
     ) -> Found? {

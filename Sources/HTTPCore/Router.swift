@@ -20,8 +20,8 @@ public struct Router: HTTPHandler {
     }
 
     private var table = RouteTable()
-    /// Returns the response to a request that no route matches. For `methodNotAllowed`, the router adds `Allow` to it.
-    /// The default is a problem of RFC 9457.
+    /// Returns the response to a request for which no route was selected. For `methodNotAllowed`, the router adds
+    /// `Allow` to it. The default is a problem of RFC 9457.
     public var refuse: @Sendable (Refusal, HTTPRequest) -> HTTPResponse = Router.problem
 
     /// Creates a router without routes.

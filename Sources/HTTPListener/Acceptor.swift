@@ -16,7 +16,7 @@ final class Acceptor: Sendable {
         case exhausted
     }
 
-    /// The pause of the thread when there is no descriptor, no memory and no connection to close.
+    /// The pause of the thread after the system ran out of descriptors or memory, or when no connection can make room.
     private static let pauseMilliseconds: Int32 = 100
 
     private let listening: ListeningSocket

@@ -198,7 +198,7 @@ final class Connection: Sendable {
         }
     }
 
-    /// Forbids parking from now on. Resumes a parked connection and abandons its exchange.
+    /// Forbids parking from now on. Abandons the exchange, and resumes the connection if it is parked.
     func forbidParking() {
         let exchange = state.withLock { state in
             state.mayPark = false

@@ -42,8 +42,8 @@ final class ConnectionRegistry: Sendable {
     ///   - maximum: The number of connections from which `hasRoom` returns `false`.
     ///   - minimumWait: The time that a connection must have waited for its client before `makeRoom` may close it.
     ///   - deadlines: The time limits of the phases.
-    ///   - clock: The clock that measures them.
-    ///   - sweepInterval: The time between two sweeps; `nil` derives it from the deadlines.
+    ///   - clock: The clock that measures deadlines and waits.
+    ///   - sweepInterval: The time between two sweeps; `nil` derives it from the clock or the deadlines.
     ///   - roomMade: A function that is called when a connection has closed after `hasRoom` returned `false`.
     init(
         maximum: Int, minimumWait: Duration, deadlines: Connection.Deadlines, clock: MonotonicClock,
@@ -138,7 +138,7 @@ final class ConnectionRegistry: Sendable {
         for connection in connections { connection.stopReading() }
     }
 
-    /// Forbids parking (see `Connection`) from now on. Resumes parked connections and abandons their exchanges.
+    /// Forbids parking (see `Connection`) from now on. Abandons all exchanges and resumes parked connections.
     func forbidParking() {
         let connections = state.withLock { state in
             state.forbidsParking = true

@@ -49,7 +49,7 @@ public final class HTTPListener: Sendable {
     private let handler: any HTTPHandler
     private let configuration: Configuration
     private let state = Locked(State.new)
-    /// The queue on which the listener starts and stops. Both block their thread.
+    /// The queue on which the listener starts and stops, because both operations block their thread.
     private let control = DispatchQueue(label: "HTTPListener.control")
 
     /// Creates a listener. It opens its socket in ``start()``.
@@ -92,8 +92,8 @@ public final class HTTPListener: Sendable {
     /// Stops the listener. Returns when the socket is closed and every thread has ended.
     ///
     /// The listener accepts no new connections and closes those without a complete request at once. Requests that the
-    /// handler works on can finish within the grace period. After that, they get a response 503 and their tasks are
-    /// cancelled.
+    /// handler works on can finish within the grace period. After that, their tasks are cancelled, and requests without
+    /// a response get 503.
     public func stop() async {
         await withCheckedContinuation { continuation in
             control.async { [self] in
@@ -118,7 +118,7 @@ extension HTTPListener {
         public var port = 0
         /// The number of threads that serve connections.
         public var threads = 2
-        /// The number of open connections. Each needs a file descriptor.
+        /// The greatest number of open connections. Each needs a file descriptor.
         ///
         /// For a further connection, the listener closes the one that has waited longest for its client. If none has
         /// waited for `minimumWaitBeforeEviction`, the new connection waits in the system's queue.

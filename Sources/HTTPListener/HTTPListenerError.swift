@@ -31,7 +31,7 @@ public struct HTTPListenerError: Error, Equatable, Sendable, CustomStringConvert
 }
 
 extension HTTPListenerError.Code {
-    /// Another process listens on this port.
+    /// Another socket is bound to this port.
     public static var addressInUse: Self { Self(rawValue: "addressInUse") }
     /// The host is not an address of this machine, or the port is invalid.
     public static var invalidAddress: Self { Self(rawValue: "invalidAddress") }

@@ -27,7 +27,7 @@ struct RequestHeaders {
     /// line feed alone as the end.
     let isWhole: Bool
 
-    /// The head that microhttpd has read.
+    /// Copies the head that microhttpd has read.
     init(
         of connection: MHDConnection, _ method: UnsafePointer<CChar>, _ target: RawRequestTarget,
         _ version: UnsafePointer<CChar>

@@ -3,7 +3,8 @@ import Primitives
 
 /// An error of this module. It compares by `code` and contains no header values and no bodies.
 ///
-/// A failed request throws its transport's error, unchanged. The record of the request contains that error too.
+/// A failed request throws the error of its transport unchanged, or the failure that a floret set. The record contains
+/// that error too, without secrets.
 public struct InterceptionError: Error, Equatable, Sendable {
     /// The kind of error. It is open, so that a floret can define its own kinds.
     public typealias Code = OpenEnum<InterceptionError>
@@ -42,7 +43,7 @@ extension InterceptionError.Code {
     public static var invalidSetting: Self { Self(rawValue: "invalidSetting") }
     /// A file has the wrong format.
     public static var invalidFile: Self { Self(rawValue: "invalidFile") }
-    /// Records could not be written or read.
+    /// Records or another file could not be written or read.
     public static var storageFailed: Self { Self(rawValue: "storageFailed") }
     /// A floret removed the result of a request and did not set another one.
     public static var noResult: Self { Self(rawValue: "noResult") }

@@ -4,7 +4,7 @@ import Foundation
 package struct LoopbackCertificate: Sendable {
     package let certificate: String
     package let key: String
-    /// A key that does not belong to the certificate.
+    /// The path of a key that does not belong to the certificate.
     package let otherKey: String
 
     /// Runs `body` with the files, and removes them afterwards.

@@ -7,7 +7,7 @@ import Foundation
 public struct PluginError: Error, Equatable {
     /// The kind of error.
     public let code: Code
-    /// A sentence that says what is wrong and what to do. It never contains payloads.
+    /// A sentence that says what is wrong and what to do. The hub adds no payloads to it.
     public let sentence: String
     /// The plugin that caused the error.
     public let plugin: String?
@@ -58,7 +58,8 @@ extension PluginError {
         public static let ambiguousReceiver = Code(rawValue: "ambiguousReceiver")
         /// Two plugins have the same name.
         public static let duplicatePlugin = Code(rawValue: "duplicatePlugin")
-        /// The receiver does not handle the message, a policy lists `requests`, or a row cannot be changed.
+        /// The receiver does not handle the message, a policy lists `requests`, a row cannot be changed, or a screen
+        /// does not have the action.
         public static let unsupportedMessage = Code(rawValue: "unsupportedMessage")
         /// A payload or answer lacks a required field.
         public static let missingField = Code(rawValue: "missingField")

@@ -33,7 +33,7 @@ public protocol PluginProtocol: AnyObject, Sendable {
     /// it.
     ///
     /// - Parameters:
-    ///   - publisher: The publisher, merged from all plugins that publish the event.
+    ///   - publisher: The publisher, merged from the plugins that publish the event.
     ///   - event: The event.
     func subscribe(toPublisher publisher: EventPublisher, forEvent event: Message)
 

@@ -17,8 +17,8 @@ import StoreModel
 ///     try await sandbox.appStore.advance(by: .months(1))
 ///     await sandbox.close()
 ///
-/// It uses no network. Time is virtual and stopped until the test moves it. All data is in a temporary folder, which
-/// `close()` removes.
+/// The sandbox uses no network. Time is virtual and stopped until the test moves it. All data is in a temporary folder,
+/// which `close()` removes.
 public final class Sandbox: Sendable {
     /// The simulated App Store, on which a test buys, refunds and moves time.
     public let appStore: SimulatedAppStore
@@ -39,7 +39,7 @@ public final class Sandbox: Sendable {
     /// - Parameters:
     ///   - catalogue: The path of a StoreKit configuration file.
     ///   - features: The path of a feature map. Without one, purchases give no features.
-    ///   - start: The virtual time; the present by default.
+    ///   - start: The initial virtual time; the present by default.
     /// - Returns: The open sandbox.
     /// - Throws: An error that describes the first error in a file, and the errors of reading the file.
     public static func open(catalogue: String, features: String? = nil, start: Date? = nil) async throws -> Sandbox {
@@ -53,7 +53,7 @@ public final class Sandbox: Sendable {
     /// - Parameters:
     ///   - catalogue: The products of the App Store.
     ///   - features: The features that purchases give.
-    ///   - start: The virtual time; the present by default.
+    ///   - start: The initial virtual time; the present by default.
     public static func open(
         _ catalogue: Catalogue, features: FeatureMap = FeatureMap(), start: Date? = nil
     ) async throws -> Sandbox {

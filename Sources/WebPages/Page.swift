@@ -6,7 +6,7 @@ import Primitives
 ///     let page = Page(title: "Ledger", body: "<h1>Ledger</h1>")
 ///     return .ready(HTTPResponse(page: page))
 ///
-/// Its content security policy permits only the page's own style and script.
+/// Its content security policy permits no other styles and scripts than the page's own.
 public struct Page: Sendable {
     /// The title.
     public var title: String

@@ -56,7 +56,7 @@ package struct Extraction<Reader: EntryReader> {
         }
     }
 
-    /// Extracts the archive into a new folder, which then replaces the folder.
+    /// Extracts the archive into a new folder, which then replaces `folder`.
     package func run() throws {
         do {
             let replacement = try FolderReplacement(of: folder)

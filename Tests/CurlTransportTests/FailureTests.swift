@@ -46,7 +46,7 @@ import Testing
         #expect(refused.isRetryable)
     }
 
-    @Test func `a silent server, one that disconnects and one that sends invalid data cause different errors`()
+    @Test func `servers that do not respond, disconnect or send invalid data cause different errors`()
         async throws
     {
         let silent = try ScriptedServer { peer in _ = peer.receive(until: "\r\n\r\n") }

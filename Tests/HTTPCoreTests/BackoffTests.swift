@@ -4,7 +4,7 @@ import Testing
 @Suite struct BackoffTests {
     private let backoff = Backoff(attempts: 6, initial: .milliseconds(500), maximum: .seconds(5))
 
-    @Test func `pauses double up to the longest, and after the last attempt there is none`() {
+    @Test func `pauses double up to the longest one, and no pause follows the last attempt`() {
         let longest = (1...7).map { backoff.pause(after: $0, asked: nil, spread: 1) }
         #expect(
             longest == [

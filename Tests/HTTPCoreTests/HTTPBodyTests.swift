@@ -3,7 +3,7 @@ import Primitives
 import Testing
 
 @Suite struct HTTPBodyTests {
-    @Test func `bytes and streams collect to the same content`() async throws {
+    @Test func `bytes and streams are collected to the same content`() async throws {
         #expect(try await HTTPBody.bytes([1, 2, 3]).collect(upTo: 3) == [1, 2, 3])
         #expect(try await HTTPBody.stream(HTTPBodyStream([[1], [], [2, 3]])).collect(upTo: 3) == [1, 2, 3])
         #expect(try await HTTPBody.empty.collect(upTo: 0) == [])
@@ -29,7 +29,7 @@ import Testing
         }
     }
 
-    @Test func `a stream that ended is not cancelled when it is dropped`() async throws {
+    @Test func `a stream that ended is not cancelled when it is released`() async throws {
         let cancelled = Locked(0)
         var stream: HTTPBodyStream? = HTTPBodyStream(next: { nil }, cancel: { cancelled.withLock { $0 += 1 } })
         #expect(try await stream?.next() == nil)

@@ -17,7 +17,7 @@ import Testing
         #expect(headers["x-a"] == nil)
     }
 
-    @Test func `setting replaces the first line in place and drops the others`() {
+    @Test func `setting replaces the first line in place and removes the others`() {
         var headers: HTTPHeaders = ["A": "1", "B": "2", "a": "3", "C": "4"]
         headers["a"] = "9"
         #expect(headers == ["a": "9", "B": "2", "C": "4"])

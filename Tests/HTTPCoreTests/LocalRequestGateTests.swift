@@ -23,7 +23,7 @@ import Testing
         #expect(code(LocalRequestGate(), ["Host": host]) == (isKnown ? nil : "foreign_host"))
     }
 
-    @Test func `a request that names no host cannot come from a browser`() {
+    @Test func `a request without a host is allowed, because it cannot come from a browser`() {
         #expect(code(LocalRequestGate(), [:]) == nil)
     }
 
@@ -123,7 +123,7 @@ import Testing
         #expect(LocalRequestGate().refusal(of: foreign, isProven: true)?.code == "foreign_site")
     }
 
-    @Test func `a server with a credential accepts any name, but no other site`() {
+    @Test func `a gate for any host accepts every host name, but no other site`() {
         #expect(code(.anyHost, ["Host": "evil.example"]) == nil)
         #expect(code(.anyHost, ["Host": "evil.example", "Origin": "http://other.example"]) == "foreign_site")
     }

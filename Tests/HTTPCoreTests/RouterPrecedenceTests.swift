@@ -29,14 +29,14 @@ import Testing
         ("/a/q/d", "GET /a/{x}/d x=q"), ("/q/e/r", "GET /{z}/e/{y} z=q y=r"), ("/a/b/q", "404 "),
         ("/a/b", "404 "), ("/a/b/c/d", "404 "), ("/a//d", "404 "), ("/a/b/c/", "404 "),
     ])
-    func `the route whose earlier segments are literal wins, and others are tried after a dead end`(
+    func `the route whose earlier segments are literal is preferred, and others are tried if it does not match`(
         url: String, expected: String
     ) async {
         let router = router([(.get, "/{z}/e/{y}"), (.get, "/a/{x}/d"), (.get, "/a/b/c")])
         #expect(await answer(router, .get, url) == expected)
     }
 
-    @Test func `parameters that a dead end captured are dropped`() async {
+    @Test func `parameters of a route that does not match completely are removed`() async {
         let router = router([(.get, "/{a}/{b}/x"), (.get, "/{c}/y/{d}")])
         #expect(await answer(router, .get, "/1/y/x") == "GET /{c}/y/{d} c=1 d=x")
         #expect(await answer(router, .get, "/1/2/x") == "GET /{a}/{b}/x a=1 b=2")

@@ -37,13 +37,13 @@ import Testing
         ("/v1/customers/%C3%A9?x=/y", "customer é"), ("/v1/customers/a+b", "customer a+b"),
         ("/v1/customers/me/export", "export"),
     ])
-    func `a path finds its route`(url: String, expected: String) async {
+    func `a request is passed to the route of its path`(url: String, expected: String) async {
         let answer = await answer(.get, url)
         #expect(answer.status == 200)
         #expect(answer.body == expected)
     }
 
-    @Test func `a literal segment without a route gives way to a parameter`() async {
+    @Test func `a parameter matches if the literal segment leads to no route`() async {
         #expect(await answer(.delete, "/v1/customers/me/grants/7").body == "me 7")
         #expect(await answer(.post, "/v1/customers/me").body == "posted")
     }

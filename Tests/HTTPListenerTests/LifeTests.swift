@@ -189,7 +189,7 @@ import Testing
     }
 
     /// No time passes here, so the listener waits until the client has read its response.
-    @Test func `a request that exceeds the grace period gets 503`() async throws {
+    @Test func `a request that exceeds the grace period is cancelled, and its client gets a response`() async throws {
         let (started, cancelled) = (Signal(), Signal())
         let handler = AnyHTTPHandler { _ in
             .suspended {

@@ -20,7 +20,7 @@ import Testing
         }
     }
 
-    @Test func `the sender of a long body can read the 413 after it`() async throws {
+    @Test func `the sender of a body that is too long can read the response 413 afterwards`() async throws {
         let calls = Locked(0)
         let handler = AnyHTTPHandler { _ in
             calls.withLock { $0 += 1 }

@@ -83,7 +83,7 @@ import Testing
         }
     }
 
-    @Test func `a client that expects 100-continue gets it before it sends`() async throws {
+    @Test func `a client that expects 100-continue gets it before it sends the body`() async throws {
         try await withListener(echo) { address, _ in
             let client = try await RawClient(port: address.port)
             await client.send("POST / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n")

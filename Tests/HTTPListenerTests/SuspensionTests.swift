@@ -131,8 +131,7 @@ import Testing
         }
     }
 
-    @Test(arguments: [false, true]) func `a client that leaves cancels the reply it waited for`(hard: Bool) async throws
-    {
+    @Test(arguments: [false, true]) func `a reply is cancelled when its client disconnects`(hard: Bool) async throws {
         let (started, cancelled) = (Signal(), Signal())
         let handler = AnyHTTPHandler { request in
             guard request.url == "/wait" else { return echo.respond(to: request) }
@@ -157,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `a client that leaves cancels the stream that it reads`() async throws {
+    @Test func `a response stream is cancelled when its client disconnects`() async throws {
         let cancelled = Signal()
         let handler = AnyHTTPHandler { _ in
             let sent = Locked(false)

@@ -41,7 +41,7 @@ import Testing
         expect(state.takePending(generation: next).count, 1)
     }
 
-    @Test func `a registration that a stop overtakes does not run`() throws {
+    @Test func `a plugin does not run if the hub was stopped during its registration`() throws {
         var state = HubState(isPartialSet: false)
         let start = try required(state.beginStarting())
         _ = state.finishStarting([], failures: [], generation: start)

@@ -31,7 +31,7 @@ import Testing
         withExtendedLifetime(hub) {}
     }
 
-    @Test func `another object with the same name is not the plugin`() throws {
+    @Test func `another object with the name of a plugin cannot send as the plugin`() throws {
         let (hub, one, _) = try pair()
         let stranger = ScriptedPlugin(one.policy, one.messageSender)
         #expect(throws: PluginError(.senderMismatch, "")) { try stranger.send(command: "a") }

@@ -61,13 +61,13 @@ import Testing
         #expect(journal.entries.isEmpty)
     }
 
-    @Test func `an id does not change where a message goes`() throws {
+    @Test func `an id does not change the receiver of a message`() throws {
         let sender = try hub(.sending("Sender", .command, "a.b"), .taking("Receiver", .command, "a.b"))
         try sender.send(command: Message("a.b", id: .unique()))
         #expect(journal.entries == ["Receiver command a.b"])
     }
 
-    @Test func `payload, message and answer cross unchanged`() throws {
+    @Test func `payload, message and answer pass unchanged`() throws {
         let hub = Hub()
         hub.register(.sending("Sender", .query, "echo"))
         hub.register(

@@ -20,7 +20,7 @@ import Testing
         return (hub, try hub.scripted("Ping"))
     }
 
-    @Test func `handlers may send on, up to the limit`() throws {
+    @Test func `handlers may send messages, up to the limit of nested calls`() throws {
         let (hub, ping) = try pingPong(10, rounds: 10)
         try ping.send(command: "pong")
         #expect(journal.entries.count == 10)

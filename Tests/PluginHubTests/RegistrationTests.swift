@@ -4,7 +4,7 @@ import Testing
 @Suite struct RegistrationTests {
     private let journal = Journal<String>()
 
-    @Test func `the second plugin with a name is refused`() throws {
+    @Test func `a second plugin with the same name is refused`() throws {
         let hub = Hub()
         hub.register(.taking("Same", .command, "a"), answering(journal))
         hub.register(.taking("Same", .command, "b"))

@@ -104,7 +104,7 @@ import Testing
         #expect(throws: PluginError(.invalidName, "")) { _ = try ViewDocument.Action("").command() }
     }
 
-    @Test func `a view travels through the hub, and its action back as a command`() throws {
+    @Test func `a view passes through the hub, and its action is sent back as a command`() throws {
         let hub = Hub()
         let journal = Journal<JSONObject?>()
         let document = document

@@ -34,7 +34,7 @@ import Testing
         #expect(!FileManager.default.fileExists(atPath: sandbox.folder))
     }
 
-    @Test func `the four lines of README.md sell a product`() async throws {
+    @Test func `the example of README.md sells a product`() async throws {
         let catalogue = Self.examples + "/darkroom.storekit"
         let features = Self.examples + "/darkroom.features.json"
         let sandbox = try await Sandbox.open(catalogue: catalogue, features: features)
@@ -93,7 +93,7 @@ import Testing
         await sandbox.close()
     }
 
-    @Test func `a purchase on another device reaches the server by notification, and every device`() async throws {
+    @Test func `purchases on one device and outside of the app reach every device of the account`() async throws {
         let sandbox = try await open()
         let phone = try await sandbox.launch(customer: "anna", on: "phone", account: "anna")
         let tablet = try await sandbox.launch(customer: "anna", on: "tablet", account: "anna")
@@ -107,7 +107,7 @@ import Testing
         await sandbox.close()
     }
 
-    @Test func `a catalogue that cannot be read is named, and leaves no folder`() async throws {
+    @Test func `a catalogue that cannot be read is an error`() async throws {
         await #expect(throws: (any Error).self) { try await Sandbox.open(catalogue: "/no/such/catalogue.storekit") }
     }
 }

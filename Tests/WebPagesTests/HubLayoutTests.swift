@@ -86,7 +86,7 @@ import Testing
         #expect(layout.lines.filter(\.pointsLeft).map(\.arrow.kind) == [.event, .event])
     }
 
-    @Test func `a cycle of plugins is drawn in a row`() {
+    @Test func `the plugins of a cycle are in separate columns`() {
         let names = ["A", "B", "C"]
         let policies = names.indices.map { index in
             Policy(
@@ -98,7 +98,7 @@ import Testing
         #expect(layout.lines.count == 3)
     }
 
-    @Test func `unused messages end left of their box, and missing ones right of it`() {
+    @Test func `unused messages are left of their box, and missing ones right of it`() {
         let layout = HubLayout(
             HubGraph(policies: [
                 Policy(

@@ -186,7 +186,7 @@ struct HubPageInBrowserTests {
         #expect(answers == [0, 1, .number(names.count), true, 0])
     }
 
-    @Test func `light and dark have different colours`() async throws {
+    @Test func `the light and dark pages have different background colours`() async throws {
         let background: JSONValue = ["evaluate": "getComputedStyle(document.body).backgroundColor"]
         let light = try await browse(HubPageTests.policies, [background])
         let dark = try await browse(HubPageTests.policies, [background], scheme: "dark")

@@ -9,7 +9,7 @@ import WebPages
     private let page = Page(
         title: "A <b> & \"c\"", body: "<h1>x</h1>", style: "h1 { color: red }", script: "document.title")
 
-    @Test func `a page refers to nothing outside`() {
+    @Test func `a page refers to no external resources`() {
         let text = page.text
         #expect(text.hasPrefix("<!doctype html>\n<html lang=\"en\">"))
         #expect(text.contains("<title>A &lt;b&gt; &amp; &quot;c&quot;</title>"))

@@ -15,7 +15,7 @@ import Testing
         try await fixture.refuse(ForgedArchive([bomb]), as: .limitExceeded)
     }
 
-    @Test func `many small files that grow beyond the ratio together are refused`() async throws {
+    @Test func `many small files that together exceed the ratio are refused`() async throws {
         let files = (0..<12).map {
             ForgedArchive.Entry.deflated("file\($0)", [1]).changingHeaders { $0.size = 1 << 20 }
         }
@@ -23,7 +23,7 @@ import Testing
     }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"))
-    func `zeros that deflate made a thousand times smaller are refused, or extracted if that is allowed`()
+    func `zeros that are compressed to a thousandth are refused, or extracted if the limit allows it`()
         async throws
     {
         let zeros = [UInt8](repeating: 0, count: 2 << 20)
@@ -48,7 +48,7 @@ import Testing
         try await fixture.refuse(ForgedArchive([liar]), as: .corrupt)
     }
 
-    @Test func `more bytes in all than allowed are refused, as many as allowed are not`() async throws {
+    @Test func `more bytes in total than the limit are refused, and exactly the limit is accepted`() async throws {
         let archive = ForgedArchive([.file("a", "123"), .file("b", "4567")])
         try await fixture.refuse(archive, as: .limitExceeded, limits: ExtractionLimits(totalBytes: 6))
         try await fixture.extract(archive, limits: ExtractionLimits(totalBytes: 7))
@@ -67,7 +67,7 @@ import Testing
         try await fixture.refuse(ForgedArchive(Array(huge.prefix(1))), as: .corrupt, limits: limits)
     }
 
-    @Test func `more entries than allowed are refused, as many as allowed are not`() async throws {
+    @Test func `more entries than the limit are refused, and exactly the limit is accepted`() async throws {
         let archive = ForgedArchive((0..<5).map { .file("\($0)") })
         try await fixture.refuse(archive, as: .limitExceeded, limits: ExtractionLimits(entries: 4))
         try await fixture.extract(archive, limits: ExtractionLimits(entries: 5))

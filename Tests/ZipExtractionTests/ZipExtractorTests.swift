@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"))
-    func `archives of zipfile and of zip come out byte for byte`() async throws {
+    func `archives of zipfile and of zip are extracted byte for byte`() async throws {
         let folder = fixture.root + "/archives"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         let archives = try await ArchiveJudge.make(in: folder)

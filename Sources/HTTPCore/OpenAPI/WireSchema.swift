@@ -22,7 +22,7 @@ package struct WireSchema: Sendable {
 
     /// A place in a value, and the rule that the value at this place violates.
     package struct Violation: Error, Hashable, Sendable {
-        /// The names of the members, from the outermost inwards.
+        /// The names of the members and the indices of elements, from the outermost inwards.
         package var path: [String]
         /// The rule, as the end of a sentence that begins "It should be".
         package var rule: String
@@ -135,7 +135,7 @@ extension WireSchema {
         ) { schema().violation($0) }
     }
 
-    /// The referenced schema of a `named` schema; any other schema itself.
+    /// The schema that a `named` reference refers to; for any other schema, the schema itself.
     package var definition: WireSchema { json["$ref"] == nil ? self : named.first?.schema() ?? self }
 
     /// Returns a schema of objects whose members all satisfy `element`.

@@ -6,9 +6,10 @@ import Primitives
 ///
 ///     print(CurlCommand(record).text)       // curl --globoff … 'https://example.com/v1/things'
 ///
-/// The command sends only the headers of the record and disables those that curl adds. The body is in a separate file
-/// if it is not text, is too long for a command, ends with a line feed, or has control characters other than line
-/// feeds and tabs.
+/// The command sends the headers of the record and disables the others that curl adds, except `Host` and
+/// `Content-Length`. The body is in a separate file if it is not text, is too long for a command or ends with a line
+/// feed. The same applies to a body with characters that change the direction of text, or control characters other than
+/// line feeds and tabs.
 ///
 /// The command is one line without control characters, so that it can be pasted into a terminal. A control character
 /// could end a quoted word, and the text after it would run as a command.

@@ -2,7 +2,7 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// Records as a Postman collection (format 2.1). Each request has its response.
+/// Records as a Postman collection (format 2.1). Each request has its response, if there is one.
 ///
 ///     let file = PostmanCollection(records, name: "Checkout").encoded()
 public struct PostmanCollection: Sendable {

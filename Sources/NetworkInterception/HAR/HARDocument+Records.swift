@@ -24,7 +24,7 @@ extension HARDocument {
     /// - `_id`, and `_changes` with the changes that florets made.
     /// - `_original`: the app's request, if a floret changed it.
     /// - `_error`, `_errorKind` and `_errorCode` of a failed request, or `_underway` of a request without a result. The
-    ///   status is 0.
+    ///   response of such an entry has the status 0.
     /// - `_end`: how the transfer of the response body ended, if it is incomplete (``Record/BodyTransfer/End``).
     /// - `_encoding`: `base64` for a request body that is not UTF-8. A response body has `encoding` instead.
     ///

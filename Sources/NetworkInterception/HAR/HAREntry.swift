@@ -17,8 +17,8 @@ package struct HAREntry: Sendable, Hashable {
         json["time"]?.doubleValue.flatMap { $0 >= 0 && $0 < 1e12 ? .microseconds(Int64($0 * 1000)) : nil }
     }
 
-    /// The exchange as a record. A status of 0 means a request without a response and becomes a failure. A body that is
-    /// not in the file is marked as cut. A record that Souk wrote keeps its id.
+    /// The exchange as a record. A status of 0 means a request without a response. It becomes a failure, unless
+    /// `_underway` is set. A body that is not in the file is marked as cut. A record that Souk wrote keeps its id.
     package var record: Record {
         var record = Record(
             Self.request(json["_original"] ?? json["request"]),
@@ -53,8 +53,7 @@ package struct HAREntry: Sendable, Hashable {
         return record
     }
 
-    /// The longest time in milliseconds, about four months. A longer time is treated as an error and reduced to this
-    /// one.
+    /// The longest time in milliseconds, about four months. A longer time is reduced to this one.
     private static let longest = 1e10
 
     /// The instants of the exchange. Some files have only the total time, which then counts as the wait.

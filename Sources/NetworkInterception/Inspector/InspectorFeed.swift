@@ -9,7 +9,7 @@ final class InspectorFeed: Sendable {
     enum Event: Sendable {
         case record(Record.ID)
         case trace(JSONValue)
-        /// A floret was enabled or disabled, or the interceptor was paused or resumed.
+        /// A floret was changed, the interceptor was paused or resumed, or a trace began.
         case state
         /// All records were removed.
         case cleared

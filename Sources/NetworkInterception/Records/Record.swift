@@ -159,7 +159,8 @@ extension Record {
     public struct Timing: Sendable, Hashable {
         /// The instant at which the app sent the request, before `willRequest`.
         public var started: Date?
-        /// The instant at which the transport received the designated request. `nil` if a floret set the result.
+        /// The instant at which the transport received the designated request. `nil` if the request was not sent, for
+        /// example because a floret set the result.
         public var sent: Date?
         /// The instant at which the head of the response or the failure arrived.
         public var answered: Date?

@@ -2,9 +2,9 @@ import HTTPCore
 
 /// The limits of a storage, beyond which the oldest records are removed.
 public struct RecordCapacity: Sendable, Hashable {
-    /// The number of records.
+    /// The greatest number of records.
     public var records: Int
-    /// The number of bytes of all bodies, headers and URLs.
+    /// The greatest number of bytes of all bodies, headers, URLs and signed texts.
     public var bytes: Int
     /// The greatest age of a record, counted from the start of its request; `nil` means no limit.
     public var age: Duration?
@@ -12,8 +12,8 @@ public struct RecordCapacity: Sendable, Hashable {
     /// Creates a capacity of at least one record.
     ///
     /// - Parameters:
-    ///   - records: The number of records.
-    ///   - bytes: The number of bytes of all bodies, headers and URLs.
+    ///   - records: The greatest number of records.
+    ///   - bytes: The greatest number of bytes of all bodies, headers, URLs and signed texts.
     ///   - age: The greatest age of a record; `nil` means no limit.
     public init(records: Int = 1000, bytes: Int = 64 << 20, age: Duration? = nil) {
         self.records = max(1, records)

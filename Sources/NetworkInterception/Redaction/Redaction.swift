@@ -15,7 +15,8 @@ import HTTPCore
 /// - The user information of a URL.
 ///
 /// Bodies are scanned as text, so that secrets are also removed from cut or malformed JSON. All other bytes are
-/// unchanged. A secret with an unknown name and format cannot be recognized; add its name.
+/// unchanged. A body with a `Content-Encoding` cannot be scanned and is replaced as a whole, unless
+/// ``keepsEncodedBodies`` is set. A secret with an unknown name and format cannot be recognized; add its name.
 public struct Redaction: Sendable {
     /// The headers whose values are secrets, by their full names.
     public let headers: SensitiveHeaders

@@ -19,7 +19,7 @@ struct BasicChallenge {
 
     private let challenge: Unchecked<URLAuthenticationChallenge>
 
-    /// Creates a challenge. `nil` on Apple platforms, or if `response` has no challenge.
+    /// Creates a challenge. `nil` on Apple platforms, or if `response` has no Basic challenge.
     ///
     /// - Parameter refusals: The number of credentials that were already refused.
     init?(_ response: HTTPResponse, from url: String, refusals: Int) {

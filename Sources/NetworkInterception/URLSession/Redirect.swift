@@ -8,8 +8,8 @@ extension HTTPRequest {
     /// Returns the request that follows the redirect in `response` (RFC 9110 section 15.4), or `nil` if there is none.
     ///
     /// The new request is a GET without a body after 303, and for POST after 301 and 302. A HEAD remains a HEAD.
-    /// Credentials are not sent to another origin. The body is that of this request, so a caller with a stream must
-    /// supply it again.
+    /// `Authorization`, `Proxy-Authorization` and `Cookie` are not sent to another origin. The body is that of this
+    /// request, so a caller with a stream must supply it again.
     func redirected(by response: HTTPResponse) -> HTTPRequest? {
         guard [301, 302, 303, 307, 308].contains(response.status), let location = response.headers["Location"],
             let base = URL(string: url), let target = URL(string: location, relativeTo: base)?.absoluteURL,

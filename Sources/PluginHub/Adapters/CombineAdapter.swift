@@ -63,7 +63,7 @@ import Primitives
         /// Receives the Combine publisher of an event of `subscribeAtAppLaunch`. The default implementation ignores it.
         ///
         /// - Parameters:
-        ///   - publisher: The publisher, merged from all plugins that publish the event.
+        ///   - publisher: The publisher, merged from the plugins that publish the event.
         ///   - event: The event.
         func subscribe(toPublisher publisher: AnyPublisher<EventOutput, Never>, forEvent event: Message)
     }

@@ -5,9 +5,10 @@
 ///     subscription = publisher.filter(correlationId: id).sink { output in … }
 ///     for await output in publisher { … }
 ///
-/// The callbacks of one subscription are never concurrent or nested. They run on the thread of the sender, so keep them
+/// The callbacks of one subscription are never concurrent or nested. They run on the thread of a sender, so keep them
 /// short. A callback may cancel its own subscription, create subscriptions, and send outputs. An output that a callback
-/// sends is queued (see `EventSubject`). A subscriber that subscribes during a delivery receives later outputs only.
+/// sends is queued (see `EventSubject`). A subscriber that subscribes during a delivery receives only later outputs,
+/// and the current value if the subject keeps one.
 public struct EventPublisher: AsyncSequence, Sendable {
     /// An output of the event.
     public typealias Element = EventOutput
@@ -23,7 +24,7 @@ public struct EventPublisher: AsyncSequence, Sendable {
     /// Creates a publisher from a custom source.
     ///
     /// - Parameter start: A function that starts the source for one subscriber and returns a subscription that stops
-    ///   the source. Its parameter `send` passes an output to the subscriber. Any thread can call the function.
+    ///   the source. Its parameter `send` passes an output to the subscriber. Any thread can call `send`.
     public init(_ start: @escaping @Sendable (_ send: @escaping @Sendable (EventOutput) -> Void) -> EventSubscription) {
         self.init(subscribe: { observer in
             let broadcast = OrderedBroadcast<EventOutput>()
@@ -54,7 +55,7 @@ public struct EventPublisher: AsyncSequence, Sendable {
     ///
     /// - Parameters:
     ///   - finished: A function that is called once if the publisher ends, for example because its subject finished or
-    ///     was released, or because its plugin left.
+    ///     was released, or because the publishing or the subscribing plugin left.
     ///   - receive: The function to call.
     /// - Returns: The subscription, which the caller must keep.
     public func sink(

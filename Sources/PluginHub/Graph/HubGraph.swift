@@ -3,8 +3,8 @@
 ///     let graph = HubGraph(policies: policies)
 ///     print(graph.mermaid())
 ///
-/// Plugins are ordered by name, and channels by kind and name. So the result does not depend on the order of the
-/// policies, and the same hub always gives the same text.
+/// Plugins are ordered by name, and channels by kind and name. So they do not depend on the order of the policies, and
+/// the same hub always gives the same text.
 public struct HubGraph: Sendable, Equatable {
     /// The plugins, ordered by name.
     public let plugins: [Plugin]

@@ -30,7 +30,7 @@ extension Hub {
     /// These codes are errors: `initializationFailed`, `unreadableConfiguration`, `invalidPolicy`, `duplicatePlugin`,
     /// `ambiguousReceiver`, and `noReceiver`, also for an event without a publisher.
     ///
-    /// These are warnings: `noReceiver` in a partial set or after the receiver or publisher was removed,
+    /// These are warnings: `noReceiver` in a partial set, or when a plugin did not start or was removed,
     /// `nobodyListens`, `unsupportedMessage` for `requests`, and the code of an error that a publisher threw at launch.
     public struct Finding: Sendable, Codable, Equatable {
         /// The severity of a finding.

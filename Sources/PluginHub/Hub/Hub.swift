@@ -79,7 +79,7 @@ public final class Hub: Sendable {
     /// again. A plugin that is registered during the start, for example by another plugin's initialiser, is started
     /// too. A second call changes nothing.
     ///
-    /// - Returns: All findings, like `report`.
+    /// - Returns: The same as `report`.
     @discardableResult public func start() -> Hub.Report {
         guard let generation = state.withLock({ $0.beginStarting() }) else { return report }
         var newMembers: [Member] = []

@@ -4,8 +4,8 @@ import Primitives
 /// outcome. It does not contain payloads.
 ///
 /// An event has two kinds of entries. When a plugin subscribes, `sender` is the subscriber, `receivers` are the
-/// publishers, and `verdict` is `subscribed`. Each later output has an entry for each subscriber: `sender` is the
-/// publisher, `receivers` is the subscriber, and `verdict` is `delivered`.
+/// publishers, and `verdict` is `subscribed`, `refused` or `failed`. Each later output has an entry for each
+/// subscriber: `sender` is the publisher, `receivers` is the subscriber, and `verdict` is `delivered`.
 public struct TraceEntry: Sendable {
     /// The outcome of a message.
     public enum Verdict: String, Sendable, Codable {
@@ -25,7 +25,8 @@ public struct TraceEntry: Sendable {
     public let message: Message
     /// The plugin that sent or published the message, or that subscribed; `nil` if it has not run yet or was refused.
     public let sender: String?
-    /// The plugins that were called, or that received the output.
+    /// The plugins that receive or publish the message; for an output, its subscriber. Empty if the hub refused the
+    /// message before it found them.
     public let receivers: [String]
     /// The outcome.
     public let verdict: Verdict
@@ -44,7 +45,7 @@ public struct TraceEntry: Sendable {
     ///   - kind: The kind of the message.
     ///   - message: The message.
     ///   - sender: The plugin that sent or published the message, or that subscribed.
-    ///   - receivers: The plugins that were called, or that received the output.
+    ///   - receivers: The plugins that receive or publish the message; for an output, its subscriber.
     ///   - verdict: The outcome.
     ///   - reason: The error of a refused or failed message.
     ///   - began: The start of the call.
@@ -70,8 +71,8 @@ public struct TraceEntry: Sendable {
 ///
 ///     for await entry in hub.trace { print(entry.sender ?? "?", entry.message, entry.verdict) }
 ///
-/// Reading does not slow the senders: entries that do not fit in the buffer are dropped and counted. The entry of a
-/// call is in the buffer when the call returns or throws. A reader that sends messages through the hub also reads the
+/// A slow reader does not slow the senders: entries that do not fit in the buffer are dropped and counted. The entry of
+/// a call is in the buffer when the call returns or throws. A reader that sends messages through the hub also reads the
 /// entries of its own messages.
 public struct HubTrace: AsyncSequence, Sendable {
     /// A decision of the hub.

@@ -4,7 +4,7 @@
 public struct EventOutput: Sendable {
     /// The payload or the failure.
     public let result: Result<JSONObject, any Error>
-    /// The id of the message that caused the output, or `nil` if no message did.
+    /// The id of the message that caused the output, or `nil` if no message with an id did.
     public let correlationId: MessageID?
 
     /// Creates an output.

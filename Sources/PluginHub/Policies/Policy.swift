@@ -1,6 +1,6 @@
 import Primitives
 
-/// The messages that a plugin may send and receive. Messages that it does not list are denied.
+/// The messages that a plugin may send, receive, publish and subscribe to. Messages that it does not list are denied.
 ///
 /// The JSON form has these members: `name`; `send` and `receive`, each with `commands`, `queries`,
 /// `viewControllerQueries` and `requests`; `publish`, `subscribe` and `subscribeAtAppLaunch`, each with `events`. A

@@ -180,7 +180,7 @@ extension Policy {
         }
     }
 
-    /// Returns whether this policy has the sender, receiver, publisher or subscriber that `finding` reports as missing.
+    /// Returns whether this policy has the receiver, publisher or subscriber that `finding` reports as missing.
     private func suppliesCounterpart(_ finding: Hub.Finding) -> Bool {
         guard let message = finding.message, let field = finding.field else { return false }
         return MessageKind.allCases.contains { kind in
@@ -209,7 +209,7 @@ extension Policy {
 }
 
 extension MessageKind {
-    /// The kinds of messages that exactly one plugin receives.
+    /// The kinds of messages that at most one plugin receives.
     static let calls: [MessageKind] = [.command, .query, .viewQuery]
 }
 

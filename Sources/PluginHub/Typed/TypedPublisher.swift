@@ -10,7 +10,7 @@ public struct TypedOutput<Event: HubEvent>: Sendable {
     /// The event, or a failure: the failure that the publisher sent, or a `PluginError` with the code `missingField` or
     /// `invalidField` for a payload that is not an `Event`.
     public let result: Result<Event, any Error>
-    /// The id of the message that caused the output, or `nil` if no message did.
+    /// The id of the message that caused the output, or `nil` if no message with an id did.
     public let correlationId: MessageID?
 
     /// Creates an output.

@@ -3,8 +3,9 @@ import PluginHub
 /// The positions of all elements in the picture of a hub. They depend only on the graph.
 ///
 /// Plugins are boxes in columns. The right side of a box has the messages that the plugin sends and the events that it
-/// subscribes to. The left side has the messages that it receives and the events that it publishes. A line therefore
-/// always connects two columns, and a message without a counterpart is a short line at its box.
+/// subscribes to. The left side has the messages that it receives and the events that it publishes. Where plugins call
+/// each other in a cycle, some lines have the opposite direction. A message without a counterpart, or to its own
+/// sender, is a short line at its box.
 struct HubLayout {
     struct Box {
         let plugin: HubGraph.Plugin
@@ -85,7 +86,7 @@ extension HubLayout {
         text.count > limit ? text.prefix(limit - 1) + "…" : text
     }
 
-    /// The width in columns of a fixed-width font. Characters other than Latin, Greek and Cyrillic take two columns.
+    /// The width in columns of a fixed-width font. Characters after U+1100, such as Chinese ones, take two columns.
     static func textColumns(_ text: String) -> Int {
         text.unicodeScalars.reduce(0) { $0 + ($1.value > 0x1100 ? 2 : 1) }
     }

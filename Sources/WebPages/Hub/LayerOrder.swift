@@ -1,5 +1,5 @@
-/// The assignment of plugins to columns and their order: callers are left of callees, with few crossing lines. It
-/// depends only on the graph.
+/// The assignment of plugins to columns and their order: callers are left of callees, except in cycles, with few
+/// crossing lines. It depends only on the graph.
 struct LayerOrder {
     /// An element of a column: a plugin, or the lines between two plugins of other columns that pass through this
     /// column.

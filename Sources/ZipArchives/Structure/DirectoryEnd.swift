@@ -2,9 +2,9 @@ import StoreModel
 
 /// The position of the central directory, from the record at the end of an archive (APPNOTE.TXT 4.3.14 to 4.3.16).
 ///
-/// Rejects archives that two programs could read in different ways. The record must end with the file, and the directory
-/// must end at the record. Positions count from the first byte of the file. The sizes in the record and in the zip64
-/// record must agree.
+/// Rejects archives that two programs could read in different ways. The record must end with the file, and the
+/// directory must end at the record. Positions count from the first byte of the file. The record and the zip64 record
+/// must agree.
 struct DirectoryEnd: Equatable {
     let entries: Int
     let offset: Int

@@ -8,7 +8,7 @@ struct ExtractionPlan: Equatable {
     let entries: [ZipEntry]
     let totalBytes: Int
 
-    /// The size up to which the compression ratio of a file is not checked.
+    /// The size up to which the compression ratio of a file or of the archive is not checked.
     static let bytesFreeOfRatio = 1 << 20
 
     /// Throws `ExtractionError` for everything that `Documentation/Content.md` lists, and the `CancellationError` of

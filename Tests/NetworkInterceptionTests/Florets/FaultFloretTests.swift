@@ -119,7 +119,7 @@ import Testing
         #expect(try await pattern(2) != first)
     }
 
-    @Test func `each rule hits independently of the other rules`() async throws {
+    @Test func `each rule affects requests independently of the other rules`() async throws {
         let rules = (0..<2).map { _ in FaultFloret.Rule(.truncated(after: 1), probability: 0.5) }
         let floret = FaultFloret(rules)
         let scene = FloretScene([floret])

@@ -43,7 +43,7 @@ import Testing
     }
 
     @Test(arguments: ["limit=0", "limit=1001", "limit=x", "after=1"])
-    func `an invalid filter is refused with the name of its parameter`(query: String) async throws {
+    func `an invalid limit or record id is refused with the name of its parameter`(query: String) async throws {
         let answer = try await InspectorWorld().ask("/api/records?" + query)
         #expect(answer.status == 422)
         #expect(try await answer.body.json()["field"]?.stringValue == String(query.prefix { $0 != "=" }))

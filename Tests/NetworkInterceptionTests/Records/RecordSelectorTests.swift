@@ -35,7 +35,7 @@ import Testing
         ("**.png", "http://a/b/c.png", true), ("/*/*", "http://a/b", false), ("/a*c", "http://a/abc", true),
         ("", "http://a/b", false), ("***", "http://a/b/c", true),
     ])
-    func `a path pattern selects paths, where a star stands for one segment and two stars for any path`(
+    func `a path pattern selects paths, where a star matches within a segment and two stars match across segments`(
         _ pattern: String, _ url: String, _ isSelected: Bool
     ) async throws {
         #expect(try await keeps(.path(pattern), get(url)) == isSelected)

@@ -97,7 +97,7 @@ import Testing
         #expect(await updates.next() == nil)
     }
 
-    @Test func `a storage at its capacity does not grow its file`() async throws {
+    @Test func `a storage at its capacity limits the size of its file`() async throws {
         let storage = try SQLiteRecordStorage(path: place.path, capacity: RecordCapacity(records: 50))
         for number in 0..<6000 {
             var record = record(number)

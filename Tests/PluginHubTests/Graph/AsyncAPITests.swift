@@ -40,7 +40,7 @@ import Testing
         #expect(screen?["payload"]?["$ref"] == "#/components/schemas/viewDocument")
     }
 
-    @Test func `plugins are tags, launch and missing partners are marked, the id is a header`() {
+    @Test func `plugins are tags, launch events and missing partners are marked, the correlation id is a header`() {
         let operations = document["operations"]
         #expect(
             operations?["Journey-receive-event-store-featuresChanged"]?["tags"] == [

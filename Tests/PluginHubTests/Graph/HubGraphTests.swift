@@ -52,7 +52,7 @@ enum Drawn {
             ])
     }
 
-    @Test func `the order of the policies does not matter`() {
+    @Test func `the channels and texts of a graph do not depend on the order of the policies`() {
         let graph = HubGraph(policies: Drawn.all)
         let turned = HubGraph(policies: Drawn.all.reversed())
         #expect(turned.channels == graph.channels)

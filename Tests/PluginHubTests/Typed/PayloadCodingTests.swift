@@ -4,7 +4,7 @@ import Testing
 
 @testable import PluginHub
 
-/// The payload coder gives the same results as Foundation's coders, except for dates.
+/// The JSON coder with the rules of payloads.
 @Suite struct PayloadCodingTests {
     private enum Shape: Codable, Equatable {
         case circle(radius: Double)
@@ -69,7 +69,7 @@ import Testing
         #expect(try decode(Everything.self, from: encode(original)) == original)
     }
 
-    @Test func `the encoder writes the same as Foundation's`() throws {
+    @Test func `values other than dates are encoded as with the default rules`() throws {
         #expect(try encode(Everything()) == JSONValue(encoding: Everything()))
         #expect(try encode(Derived()) == JSONValue(encoding: Derived()))
         #expect(try encode([Shape.none]) == JSONValue(encoding: [Shape.none]))

@@ -121,7 +121,7 @@ private final class Model: PluginProtocol {
         #expect(journal.entries == ["refresh true 3", "forget true"])
     }
 
-    @Test func `events come as types with the id of the command that caused them`() async throws {
+    @Test func `events are received as types, with the id of the command that caused them`() async throws {
         let (screen, _) = try start()
         let sender = screen.messageSender
         let changes = try sender.events(InfoChanged.self, as: screen)
@@ -194,7 +194,9 @@ private final class Model: PluginProtocol {
         withExtendedLifetime(subscription) {}
     }
 
-    @Test func `a decoding error has the codes of require and names field and message`() throws {
+    @Test func `a missing or invalid field has its own error code, and the error names the field and the message`()
+        throws
+    {
         let (screen, _) = try start()
         let missing = #expect(throws: PluginError.self) { try screen.send(command: "info.refresh") }
         #expect(missing?.code == .missingField)

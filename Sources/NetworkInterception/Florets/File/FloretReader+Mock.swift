@@ -47,7 +47,7 @@ extension FloretReader {
         return path.hasPrefix("/") ? path : "\(folder)/\(path)"
     }
 
-    /// Reads the exchanges of a HAR file, oldest first.
+    /// Reads the exchanges of a HAR file, in the order of the file.
     private func records(_ value: FileValue) throws -> [Record] {
         let path = try path(value)
         let content: [UInt8]?

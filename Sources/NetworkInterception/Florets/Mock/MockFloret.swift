@@ -121,7 +121,7 @@ public final class MockFloret: InterceptableFloret {
     /// Creates a floret with the recordings of a folder, which this floret or Cauli wrote.
     ///
     /// - Parameters:
-    ///   - mode: The initial mode. In the mode `record`, a missing folder is created.
+    ///   - mode: The initial mode. In the mode `record`, a missing folder is created with the first recording.
     ///   - folder: The path of the folder.
     ///   - rules: The rules in the order in which they are matched.
     ///   - configuration: The settings.
@@ -219,7 +219,7 @@ public final class MockFloret: InterceptableFloret {
     /// Returns a recorded response.
     ///
     /// - Parameter path: The path in the folder, for example `GET_api_example_com_v1-0011223344556677/0001.json`.
-    /// - Returns: The response, or `nil` if there is no recording or its exchange failed.
+    /// - Returns: The response, or `nil` if there is no recording, its exchange failed or its file cannot be read.
     public func answer(at path: String) -> Response? {
         let recording = state.withLock { state in
             state.recordings.values.lazy.joined().first { $0.path == path }

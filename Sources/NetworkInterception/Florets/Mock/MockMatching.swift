@@ -18,7 +18,7 @@ extension MockFloret {
         /// Whether the body is compared too: JSON by its values, a form by its items or parts, and anything else byte
         /// for byte.
         public var comparesBody = false
-        /// The names of ignored members of a JSON body, or of ignored items or parts of a form.
+        /// The names of ignored top-level members of a JSON body, or of ignored items or parts of a form.
         public var ignoredBodyItems: Set<String> = []
 
         /// Creates the standard matching.

@@ -2,7 +2,7 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// An exchange in a folder of recordings: its request, and a function that reads its response.
+/// A recorded exchange: its request, and a function that returns its response.
 struct MockRecording: Sendable {
     /// The path in the folder of the recordings.
     let path: String

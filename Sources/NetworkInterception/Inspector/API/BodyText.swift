@@ -11,7 +11,7 @@ struct BodyText: Sendable, Equatable {
     /// Whether `text` is only a part of the recorded body.
     let isShortened: Bool
 
-    /// The greatest number of bytes that are sent to a page.
+    /// The greatest number of bytes of `text`.
     static let limit = 512 << 10
     private static let dumpLimit = 1 << 10
 

@@ -24,7 +24,7 @@ extension InspectorPage {
         try await send(Self.request(try await Self.change(in: request), from: HTTPRequest(method: .get, url: "")))
     }
 
-    /// Returns `{id, status}` or `{id, error}` after the whole response was read.
+    /// Returns `{id, status?, error?}` after the response was read, up to `answerLimit`.
     private func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         guard let transport = configuration.transport else {
             throw HTTPProblem(

@@ -36,7 +36,7 @@ public final class InspectorHubPlugin: PluginProtocol {
     /// Creates a plugin.
     ///
     /// - Parameters:
-    ///   - messageSender: The sender of the hub.
+    ///   - messageSender: The plugin's connection to the hub.
     ///   - interceptor: The interceptor whose records are shown.
     public init(messageSender: any MessageSending, interceptor: Interceptor) {
         self.interceptor = interceptor

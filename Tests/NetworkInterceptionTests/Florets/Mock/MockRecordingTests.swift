@@ -52,7 +52,7 @@ import Testing
         #expect(error?.reason.hasSuffix("a/0001.json: /recorded must be a date and time (RFC 3339).") == true)
     }
 
-    @Test func `the recorded Content-Length of a HEAD response is kept`() async throws {
+    @Test func `the Content-Length of a mocked HEAD response is kept`() async throws {
         let mock = MockFloret(rules: [.init(.all(), [Response(status: 200, headers: ["Content-Length": "99"])])])
         let scene = FloretScene([mock])
         #expect(try await scene.send(.head).headers["Content-Length"] == "99")

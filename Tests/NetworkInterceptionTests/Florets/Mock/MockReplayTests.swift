@@ -56,7 +56,7 @@ import Testing
         #expect(folder.files().count == 2)
     }
 
-    @Test func `each URL, of any length, has its own file name`() async throws {
+    @Test func `each URL, of any length, has its own folder with a valid name`() async throws {
         let folder = try ScratchFolder()
         let scene = FloretScene([try MockFloret(.record, folder: folder.path)])
         let urls = [
@@ -86,7 +86,7 @@ import Testing
         #expect(try await replaying.send(.get, "http://a.example/me?page=2", headers: headers).status == 200)
     }
 
-    @Test func `an answer that is incomplete or too long is not recorded, and this is reported`()
+    @Test func `an incomplete answer or a body that is too long is not recorded, and this is reported`()
         async throws
     {
         let folder = try ScratchFolder()
