@@ -45,8 +45,8 @@ public struct ContentOrder: Sendable, Equatable {
     public var productID: ProductID
     /// The product's `contentFetcherParameters`, after the check.
     public var parameters: JSONObject
-    /// A folder for this product only. It is kept between attempts and launches, so that an interrupted fetch can
-    /// continue, and is emptied when the content is in place.
+    /// A folder for this product and these parameters. It is kept between attempts and launches, so that an interrupted
+    /// fetch can continue, and is removed when the content is in place.
     public var workFolder: String
 
     /// Creates an order.
@@ -54,7 +54,7 @@ public struct ContentOrder: Sendable, Equatable {
     /// - Parameters:
     ///   - productID: The product.
     ///   - parameters: The product's `contentFetcherParameters`.
-    ///   - workFolder: A folder for this product only.
+    ///   - workFolder: The folder for received data.
     public init(productID: ProductID, parameters: JSONObject, workFolder: String) {
         self.productID = productID
         self.parameters = parameters

@@ -36,7 +36,7 @@ public struct ContentProgress: Sendable, Equatable {
     public var received: Int64
     /// The total number of bytes; `nil` while it is unknown.
     public var total: Int64?
-    /// The folder of the complete content; `nil` for a product without content.
+    /// The folder of the complete content; `nil` during the fetch, and for a product without content.
     public var location: String?
 
     /// Whether nothing is left to fetch.

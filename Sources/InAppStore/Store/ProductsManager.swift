@@ -15,7 +15,7 @@ public protocol ProductsManager: Sendable {
     ///   - `acknowledgementPending` if the customer has paid but the server is unreachable. The purchase is kept, and
     ///     acknowledged later without a further call. If a local verifier accepts the purchase, the call returns
     ///     instead, and the product can be used until the server decides.
-    ///   - `invalidProductForPurchasing` if the App Store does not sell the product.
+    ///   - `invalidProductForPurchasing` if the product is not in the list, or the App Store does not sell it.
     ///   - `productsMetadataFetchingFailed` if the request for the product fails.
     func purchaseProduct(_ productIdentifier: String) async throws
     /// Buys a consumable in a quantity of 1 to 10.

@@ -137,8 +137,8 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     /// Store are presented later, without a prompt.
     ///
     /// - Parameter customer: The customer.
-    /// - Throws: `PurchaseError`: `receiptValidationFailed` if the server is unreachable. The customer is logged in
-    ///   anyway, and the request is repeated later.
+    /// - Throws: `PurchaseError`: `operationCancelled`, or `receiptValidationFailed` if the server is unreachable. The
+    ///   customer is logged in anyway, and the request is repeated later.
     public func logIn(_ customer: CustomerID) async throws {
         defer { presentOwned() }
         try await coordinator.logIn(customer) { [queue] in await queue.customerChanged() }

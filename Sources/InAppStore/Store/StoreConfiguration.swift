@@ -111,7 +111,7 @@ public struct StoreConfiguration: Sendable {
 
     /// The clock for subscriptions. Setting it back extends nothing: time continues from the latest known instant.
     public var clock: any WallClock
-    /// Waits for a duration, or throws if the task is cancelled. The store, the payment queue and the defaults use it.
+    /// Waits for a duration, or throws if the task is cancelled. The store, the payment queue and the default parts use it.
     public var sleep: @Sendable (Duration) async throws -> Void
     /// Returns the pause before retry 1, 2, … of a delivery or a finish.
     public var retryPause: @Sendable (Int) -> Duration

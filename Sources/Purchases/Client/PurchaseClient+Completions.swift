@@ -1,5 +1,6 @@
 /// The operations of the client with completion handlers, for callers that are not asynchronous. Each handler is called
-/// once, through `Configuration.callBack`. If you cancel the returned task, the handler receives `CancellationError`.
+/// once, through `Configuration.callBack`. If you cancel the returned task, the handler receives `CancellationError`;
+/// only a log-out continues.
 extension PurchaseClient {
     /// A handler of a result.
     public typealias Completion<Value> = @Sendable (Result<Value, any Error>) -> Void

@@ -5,16 +5,17 @@ import Primitives
 extension RemotePurchasePlugin {
     /// The settings of the plugin.
     public struct Configuration: Sendable {
-        /// The address of the backend, for example `https://purchases.example.com`. A path is kept.
+        /// The address of the backend, for example `https://purchases.example.com`. A path in it precedes the paths of
+        /// the requests.
         public var baseURL: String
         /// Other addresses of the same backend. If one cannot be reached or fails (5xx), the next one is tried at once.
-        /// A refusal (4xx) is final.
+        /// After a refusal (4xx), no other address is tried.
         public var otherURLs: [String] = []
         /// The API key.
         public var key: APIKey
         /// The environment of the purchases; `nil` lets the server choose.
         public var environment: StoreEnvironment?
-        /// The plugin's name in reports.
+        /// The plugin's name in reports and in the client's storage.
         public var name = "remote"
         /// Whether the backend's price points are products of a web shop. `false` if they only repeat the products of
         /// another plugin, as on an entitlement server with an App Store catalogue.

@@ -15,10 +15,12 @@ import Primitives
 public final class EntitlementServiceClient: ReceiptValidator {
     /// The settings of the client.
     public struct Configuration: Sendable {
-        /// The address of the server, for example `https://purchases.example.com`. A path is kept.
+        /// The address of the server, for example `https://purchases.example.com`. A path in it precedes the paths of
+        /// the requests.
         public var baseURL: String
         /// Other addresses of the same server, for example in other regions. If one cannot be reached or fails (5xx),
-        /// the next one is tried at once. A refusal is final. `backoff` counts rounds through all addresses.
+        /// the next one is tried at once. After a refusal (4xx), no other address is tried. `backoff` counts rounds
+        /// through all addresses.
         public var otherURLs: [String] = []
         /// A public API key of the app.
         public var key: APIKey

@@ -1,7 +1,8 @@
 import Foundation
 import StoreModel
 
-/// The stored payments of earlier runs. StoreKit has no ids for payments, so later runs need this journal.
+/// The payments that were begun, in this run and in earlier ones. They are stored, because StoreKit has no ids for
+/// payments.
 struct PaymentJournal: Codable, Equatable, Sendable {
     struct Entry: Codable, Equatable, Sendable {
         var payment: PaymentID
