@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a UUID user is sent as one, and an environment as a header`() async throws {
+    @Test func `a user id that is a UUID is sent with its type, and an environment as a header`() async throws {
         let id = try #require(UUID(uuidString: "7e3fb20b-4cdb-47cc-936d-99d65f608138"))
         let (plugin, transport) = try await backend.plugin([backend.features()], user: .uuid(id)) {
             $0.environment = .sandbox
