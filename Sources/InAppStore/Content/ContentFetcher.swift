@@ -41,7 +41,7 @@ extension ContentFetcher {
 
 /// A request to fetch the content of one product.
 public struct ContentOrder: Sendable, Equatable {
-    /// The product.
+    /// The product whose content is fetched.
     public var productID: ProductID
     /// The product's `contentFetcherParameters`, after the check.
     public var parameters: JSONObject
@@ -52,7 +52,7 @@ public struct ContentOrder: Sendable, Equatable {
     /// Creates an order.
     ///
     /// - Parameters:
-    ///   - productID: The product.
+    ///   - productID: The product whose content is fetched.
     ///   - parameters: The product's `contentFetcherParameters`.
     ///   - workFolder: The folder for received data.
     public init(productID: ProductID, parameters: JSONObject, workFolder: String) {

@@ -78,7 +78,7 @@ public final class StoreHubPlugin: PluginProtocol {
     ///
     /// - Parameters:
     ///   - messageSender: Sends messages to the hub, and runs the plugin's tasks.
-    ///   - store: The store.
+    ///   - store: The store that executes the commands.
     ///   - client: The purchase client that has the store as one of its plugins.
     public init(messageSender: any MessageSending, store: Store, client: any PurchaseClientProtocol) {
         sender = messageSender

@@ -65,8 +65,8 @@ public struct VariantSelector: Sendable {
     /// Returns the id under which a product is sold.
     ///
     /// - Parameters:
-    ///   - id: The product.
-    ///   - list: The product list.
+    ///   - id: The id of the product.
+    ///   - list: The list with the product and its variants.
     ///   - country: The country of the storefront (ISO 3166-1, three letters); `nil` while it is unknown.
     /// - Returns: The id of the variant; `id` if none is selected, or the list does not have it.
     public func variant(of id: ProductID, in list: ProductList, country: String?) -> ProductID {

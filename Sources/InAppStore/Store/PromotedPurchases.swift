@@ -5,7 +5,7 @@ import StoreModel
 ///
 /// The enum is closed: these are the three possible answers.
 public enum PromotedPurchaseAnswer: String, Sendable {
-    /// Continue now: the store asks the customer to confirm.
+    /// Continue now: the App Store asks the customer to confirm.
     case buy
     /// Continue later, for example after an introduction to the app. The purchase is among `postponedPurchases` until
     /// it is continued or the app ends, and the `PurchaseClient` of the store offers it.

@@ -136,7 +136,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     /// waited while another one was logged in are presented to the server. Purchases that the customer owns at the App
     /// Store are presented later, without a prompt.
     ///
-    /// - Parameter customer: The customer.
+    /// - Parameter customer: The customer to log in.
     /// - Throws: `PurchaseError`: `operationCancelled`, or `receiptValidationFailed` if the server is unreachable. The
     ///   customer is logged in anyway, and the request is repeated later.
     public func logIn(_ customer: CustomerID) async throws {

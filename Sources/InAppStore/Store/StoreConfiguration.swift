@@ -76,7 +76,7 @@ public struct StoreConfiguration: Sendable {
     /// The transport of the default `connection`, `validator` and `contentManager`. `nil` is `URLSession` on Apple
     /// platforms; elsewhere there is no default, and `CurlTransport()` is recommended.
     public var transport: (any HTTPTransport)?
-    /// The environment variables.
+    /// The environment variables that name the servers: by default those of the process.
     public var environment: [String: String]
     /// The bundle that contains the product list, and whose `Info.plist` names the entitlement server: by default the
     /// app's own.

@@ -93,8 +93,8 @@ extension PurchaseClient {
     /// Calls `getPromotionalOffer(for:product:)`.
     ///
     /// - Parameters:
-    ///   - productDiscount: The discount.
-    ///   - product: The product.
+    ///   - productDiscount: The discount that the offer gives.
+    ///   - product: The product that has the discount.
     ///   - completion: The handler of the result.
     /// - Returns: The task of the operation.
     @discardableResult public func getPromotionalOffer(

@@ -144,8 +144,8 @@ extension PurchaseClient {
     /// Returns the signed offer for a discount.
     ///
     /// - Parameters:
-    ///   - productDiscount: The discount.
-    ///   - product: The product.
+    ///   - productDiscount: The discount that the offer gives.
+    ///   - product: The product that has the discount.
     /// - Returns: The signed offer.
     /// - Throws: The error of the plugin, or `PurchaseError` with the code `noSuitablePlugin` or `notSetUp`.
     public func getPromotionalOffer(

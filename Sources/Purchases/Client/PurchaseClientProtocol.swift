@@ -50,8 +50,8 @@ public protocol PurchaseClientProtocol: AnyObject, Sendable {
     /// Returns the signed offer for a discount.
     ///
     /// - Parameters:
-    ///   - productDiscount: The discount.
-    ///   - product: The product.
+    ///   - productDiscount: The discount that the offer gives.
+    ///   - product: The product that has the discount.
     /// - Returns: The signed offer.
     /// - Throws: The error of the plugin.
     func getPromotionalOffer(for productDiscount: ProductDiscount, product: Product) async throws -> PromoOffer

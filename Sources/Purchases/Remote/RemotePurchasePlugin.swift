@@ -121,7 +121,7 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     /// Refuses a price point of the web shop, and returns `.notSupported` for any other product.
     ///
     /// - Parameters:
-    ///   - product: The product.
+    ///   - product: The product to buy.
     ///   - promoOffer: The signed offer, or `nil`.
     /// - Returns: The failure, or `.notSupported`.
     public func purchase(
