@@ -10,7 +10,6 @@ struct PaymentJournal: Codable, Equatable, Sendable {
         var quantity: Int
         var appAccountToken: UUID?
         var state: State
-        /// The transaction of the purchase.
         var transaction: TransactionID?
     }
 
