@@ -115,12 +115,12 @@ import Testing
     @Test func `purchases, offers and cancellations are not supported`() async throws {
         let (plugin, _) = try await backend.plugin([])
         let client = try await PurchaseClient.with(plugin)
-        let nobody = PurchaseError(.noSuitablePlugin)
+        let noPlugin = PurchaseError(.noSuitablePlugin)
         let product = Product(productIdentifier: "pro")
-        await #expect(throws: nobody) { try await client.purchase(product) }
-        await #expect(throws: nobody) { try await client.getPromotionalOffer(for: ProductDiscount(), product: product) }
+        await #expect(throws: noPlugin) { try await client.purchase(product) }
+        await #expect(throws: noPlugin) { try await client.getPromotionalOffer(for: ProductDiscount(), product: product) }
         let token = CancellationToken(pluginName: "kiosk", rawValue: "1")
-        await #expect(throws: nobody) { try await client.cancelSubscription(with: token) }
+        await #expect(throws: noPlugin) { try await client.cancelSubscription(with: token) }
     }
 
     @Test func `a web product is refused, and no other plugin is called`() async throws {
