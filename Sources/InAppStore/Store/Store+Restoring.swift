@@ -15,6 +15,11 @@ extension Store {
         try await validateReceipt()
     }
 
+    /// Restores the customer's purchases at the App Store, and presents them to the server.
+    ///
+    /// - Returns: The restored products.
+    /// - Throws: `PurchaseError`: `operationCancelled`, `restorePurchasesFailed` if the App Store is unreachable,
+    ///   `acknowledgementPending` if the server is unreachable.
     @discardableResult
     public func restorePurchases() async throws -> RestoreResult {
         do {

@@ -118,7 +118,9 @@ import Testing
         let noPlugin = PurchaseError(.noSuitablePlugin)
         let product = Product(productIdentifier: "pro")
         await #expect(throws: noPlugin) { try await client.purchase(product) }
-        await #expect(throws: noPlugin) { try await client.getPromotionalOffer(for: ProductDiscount(), product: product) }
+        await #expect(throws: noPlugin) {
+            try await client.getPromotionalOffer(for: ProductDiscount(), product: product)
+        }
         let token = CancellationToken(pluginName: "kiosk", rawValue: "1")
         await #expect(throws: noPlugin) { try await client.cancelSubscription(with: token) }
     }
