@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// The API that other packages compile against; a change that breaks a line here breaks them. Each target depends on one
-// product, to detect types that its module does not re-export.
+// The API that other packages compile against; a change that breaks a line here breaks them. The target of
+// each module depends only on its product, to detect types that the module does not re-export.
 let modules = ["PluginHub", "HTTPCore", "StoreKitAdapter", "Purchases", "InAppStore", "NetworkInterception"]
 
 let package = Package(

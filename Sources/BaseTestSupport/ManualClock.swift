@@ -10,7 +10,7 @@ import Testing
 ///     clock.advance(by: 60)
 ///     try await woken
 ///
-/// Only `advance` wakes sleeping tasks, in the order of their deadlines. If the clock is deallocated while a task
+/// `advance` wakes the tasks whose deadline has passed, in the order of their deadlines. If the clock is deallocated while a task
 /// sleeps on it, the test fails.
 public final class ManualClock: WallClock {
     private struct Sleeper {

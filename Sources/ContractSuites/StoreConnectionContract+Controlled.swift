@@ -37,7 +37,7 @@ extension StoreConnectionContract {
         ]
     }
 
-    /// Runs `body` if all of the controls are set.
+    /// Returns `body` with its arguments; `nil` if one of them is missing.
     private func with<each Need>(
         _ need: repeat (each Need)?, do body: @escaping (repeat each Need) async throws -> Void
     ) -> (() async throws -> Void)? {
@@ -234,14 +234,15 @@ extension StoreConnectionContract {
             for device in devices { await device.connection.close() }
             return [first] + (await group.reduce(into: []) { $0.append($1) })
         }
-        #expect(received == [PromotedPurchase(productID: coins), nil], "one device receives it")
+        #expect(received == [PromotedPurchase(productID: coins), nil], "one device receives the purchase")
 
         try await promote(pack)
         let later = try await session()
         var promoted = later.connection.promotedPurchases.makeAsyncIterator()
-        #expect(await promoted.next() == PromotedPurchase(productID: pack), "it is reported at the next launch")
+        #expect(
+            await promoted.next() == PromotedPurchase(productID: pack), "the purchase is reported at the next launch")
         await later.connection.close()
-        #expect(await promoted.next() == nil, "it is reported once")
+        #expect(await promoted.next() == nil, "the purchase is reported once")
     }
 
     private func verifyMayPay(_ set: StoreControls.Action<Bool>) async throws {

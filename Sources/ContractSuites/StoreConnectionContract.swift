@@ -11,7 +11,7 @@ package struct StoreConnectionContract: Sendable {
     package var pack: ProductID
     /// A consumable.
     package var coins: ProductID
-    /// Two monthly auto-renewable subscriptions of different groups. Without them, renewals are not verified.
+    /// Two monthly auto-renewable subscriptions of different groups. Without them, the parts about subscriptions are skipped.
     package var subscriptions: (first: ProductID, second: ProductID)?
     /// A promotional offer of the first subscription.
     package var promotionalOffer: String?
@@ -36,7 +36,7 @@ package struct StoreConnectionContract: Sendable {
         return leftOut
     }
 
-    /// A part of the contract; `body` is `nil` when a control is missing.
+    /// A part of the contract; `body` is `nil` when a control or a product for it is missing.
     struct Part {
         var name: String
         var body: (() async throws -> Void)?

@@ -138,7 +138,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
             isPendingAcknowledgement: purchase.isPendingAcknowledgement)
     }
 
-    /// Returns the product as the App Store describes it, or with its identifier only if the request fails.
+    /// Returns the product as the App Store describes it. If the request fails, the product has only its identifier.
     private static func product(_ id: ProductID, of store: Store) async -> Product {
         let described = try? await store.fetchProductsInfo([id.rawValue])[id.rawValue]
         return described.map { Product($0) } ?? Product(productIdentifier: id.rawValue)

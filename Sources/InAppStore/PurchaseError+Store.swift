@@ -10,9 +10,9 @@ extension PurchaseError.Code {
     public static let productListUnreadable = Self(rawValue: "productListUnreadable")
     /// The product list is not valid.
     public static let productListMalformed = Self(rawValue: "productListMalformed")
-    /// The product cannot be bought, for example because it is not in the product list, or the store does not sell it.
+    /// The product cannot be bought, for example because it is not in the product list, or the App Store does not sell it.
     public static let invalidProductForPurchasing = Self(rawValue: "invalidProductForPurchasing")
-    /// A product is not in the product list, or the store does not sell it. Not used for purchases.
+    /// A product is not in the product list, or the App Store does not sell it. Not used for purchases.
     public static let invalidProductIdentifier = Self(rawValue: "invalidProductIdentifier")
     /// The quantity is not between 1 and 10, or not 1 for a purchase with an offer.
     public static let invalidQuantityForPurchasing = Self(rawValue: "invalidQuantityForPurchasing")
@@ -26,13 +26,13 @@ extension PurchaseError.Code {
     public static let purchaseDeferred = Self(rawValue: "purchaseDeferred")
     /// This device may not make payments.
     public static let purchaseNotAllowed = Self(rawValue: "purchaseNotAllowed")
-    /// The purchase failed.
+    /// The purchase failed for a reason without a code of its own.
     public static let purchaseFailed = Self(rawValue: "purchaseFailed")
     /// Not an error: a product was bought or acquired.
     public static let purchaseSuccessful = Self(rawValue: "purchaseSuccessful")
     /// A deferred purchase was not approved.
     public static let purchaseDeclined = Self(rawValue: "purchaseDeclined")
-    /// The store revoked a purchase: it was refunded, or is no longer shared with the family.
+    /// The App Store revoked a purchase: it was refunded, or is no longer shared with the family.
     public static let purchaseRevoked = Self(rawValue: "purchaseRevoked")
     /// Not an error: a promoted purchase continues.
     public static let promotedPurchaseBegun = Self(rawValue: "promotedPurchaseBegun")
@@ -44,19 +44,19 @@ extension PurchaseError.Code {
     public static let receiptValidationFailed = Self(rawValue: "receiptValidationFailed")
     /// The request for products failed; `underlying` is the `ProductRequestError`.
     public static let productsMetadataFetchingFailed = Self(rawValue: "productsMetadataFetchingFailed")
-    /// The store did not accept the offer code.
+    /// The App Store did not accept the offer code.
     public static let codeRedemptionFailed = Self(rawValue: "codeRedemptionFailed")
-    /// The store could not show a message, or did not accept the customer's answer to it.
+    /// The App Store could not show a message, or did not accept the customer's answer to it.
     public static let messageFailed = Self(rawValue: "messageFailed")
-    /// The store could not show the page for managing subscriptions.
+    /// The App Store could not show the page for managing subscriptions.
     public static let manageSubscriptionsFailed = Self(rawValue: "manageSubscriptionsFailed")
-    /// The store did not accept a refund request.
+    /// The App Store did not accept a refund request.
     public static let refundRequestFailed = Self(rawValue: "refundRequestFailed")
-    /// The store could not check the eligibility for an offer.
+    /// The App Store could not check the eligibility for an offer.
     public static let offerEligibilityFailed = Self(rawValue: "offerEligibilityFailed")
-    /// The store could not provide the app transaction.
+    /// The App Store could not provide the app transaction.
     public static let appTransactionFailed = Self(rawValue: "appTransactionFailed")
-    /// The restore failed.
+    /// The restore failed, for example because the App Store is unreachable.
     public static let restorePurchasesFailed = Self(rawValue: "restorePurchasesFailed")
     /// Not an error: the device's clock shows an earlier time than the latest known one.
     public static let clockSetBack = Self(rawValue: "clockSetBack")

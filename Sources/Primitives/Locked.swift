@@ -6,7 +6,7 @@
     import Darwin
 #endif
 
-/// A value protected by a lock. All concurrent types of Souk are built on it.
+/// A value protected by a lock. Most concurrent types of Souk that are not actors use it.
 ///
 /// Use `withLock` for a short, synchronous access. The closure must not take another lock or call code that could. The
 /// lock is a `pthread_mutex_t`, which Thread Sanitizer supports on Linux.

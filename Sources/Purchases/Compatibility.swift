@@ -26,7 +26,7 @@ extension PurchaseClientProtocol {
     /// Returns products, like `getProductsAndPricePoints(with:)`.
     ///
     /// - Parameter identifiers: The identifiers of the products.
-    /// - Returns: The products that a plugin sells.
+    /// - Returns: The products that the plugins sell.
     /// - Throws: The first error of a plugin, or `PurchaseError` with the code `notSetUp`.
     public func getProducts(with identifiers: [String]) async throws -> Set<Product> {
         try await getProductsAndPricePoints(with: identifiers)

@@ -37,7 +37,7 @@ public struct PurchaseError: Error, Equatable, Sendable {
         public static let rateLimited = Code(rawValue: "rateLimited")
         /// The server failed (status 500 or greater).
         public static let serverError = Code(rawValue: "serverError")
-        /// The server refused the content of a request.
+        /// The server, or a check before the request, refused the content of a request.
         public static let validationError = Code(rawValue: "validationError")
         /// The two sides use incompatible protocols.
         public static let protocolError = Code(rawValue: "protocolError")

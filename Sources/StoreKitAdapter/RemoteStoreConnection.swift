@@ -82,7 +82,7 @@ public final class RemoteStoreConnection: StoreConnection {
     public var storefrontUpdates: AsyncStream<Storefront> { streams.storefronts }
 
     public func products(_ ids: Set<ProductID>) async throws -> ProductAnswer {
-        // Without ids it sends no request, because a request without ids returns all products.
+        // Without ids, no request is sent, because a request without ids returns all products.
         var all = ProductAnswer(products: [])
         for query in Self.queries(for: ids) {
             let answer = try await send(.get, "/products?\(query)", as: ProductAnswer.self)
@@ -166,8 +166,8 @@ public final class RemoteStoreConnection: StoreConnection {
         "/devices/\(PercentEncoding.encode(device.deviceID))"
     }
 
-    /// Sends a request to the device's path. If the simulator was reset and does not know the device, it signs in again
-    /// and repeats the request once.
+    /// Sends a request to the device's path. If the simulator was reset and does not know the device, signs in again and
+    /// repeats the request once.
     private func send<Answer: Decodable>(
         _ method: HTTPRequest.Method, _ path: String, _ body: (any Encodable & Sendable)? = nil, as type: Answer.Type
     ) async throws -> Answer {

@@ -104,7 +104,7 @@ import Testing
         var promoted = client.promotedPurchases.makeAsyncIterator()
         let offered = try #require(await promoted.next())
         #expect(offered.product == product)
-        #expect(seller.calls.isEmpty, "nothing is bought before the app says so")
+        #expect(seller.calls.isEmpty, "nothing is bought before the app allows it")
         let names = try await withThrowingTaskGroup(of: [String].self) { group in
             for _ in 0..<5 { group.addTask { try await offered.purchase().paidFeatures.names } }
             return try await group.reduce(into: Set<[String]>()) { $0.insert($1) }

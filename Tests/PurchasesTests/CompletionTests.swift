@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct CompletionTests {
     private let product = PerformedOperation.product
 
-    /// Returns the result of a form with a completion handler.
+    /// Returns the result of a method with a completion handler.
     private func answer<Value: Sendable>(
         _ ask: (@escaping PurchaseClient.Completion<Value>) -> Task<Void, Never>
     ) async throws -> Value {
@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `every operation has a form with a completion handler`() async throws {
+    @Test func `each method with a completion handler calls its operation`() async throws {
         let client = PurchaseClient(configuration: .patient)
         let plugin = StubPlugin.sound("a")
         try await answer { client.setup(with: [plugin], completion: $0) }

@@ -58,7 +58,7 @@ import Testing
         #expect(plugins.map(\.calls) == [["logIn ada", "logOut"], ["logIn ada", "logOut"]])
     }
 
-    @Test func `a log-in that one plugin rejects logs out the others`() async throws {
+    @Test func `a log-in that one plugin rejects logs all plugins out`() async throws {
         let plugins = [StubPlugin("a"), StubPlugin("b") { $0.logIn = { _ in throw Refusal(1) } }]
         let client = try await PurchaseClient.with(plugins[0], plugins[1])
         await #expect(throws: Refusal(1)) { try await client.logIn(appUserId: .string("ada")) }

@@ -94,7 +94,7 @@ import Testing
         try await until("both are released") { releasedClient == nil && releasedPlugin == nil }
     }
 
-    @Test func `the earlier names are typealiases`() {
+    @Test func `the earlier names are typealiases, and plugin results convert both ways`() {
         #expect(PaltaPurchases.self == PurchaseClient.self)
         #expect(PBPurchasePlugin.self == RemotePurchasePlugin.self)
         let result = PurchasePluginResult<Int, any Error>(result: .success(3))

@@ -49,7 +49,7 @@ import Testing
             await #expect(throws: PurchaseError(.unreachable)) { try await perform(client, [quitter]) }
         case .rollsBack:
             _ = try await perform(client, [quitter])
-            #expect(client.userId == .string("ada"), "nobody rejected the user")
+            #expect(client.userId == .string("ada"), "no plugin rejected the user")
         default: _ = try await perform(client, [quitter])
         }
         #expect(sound.calls.count == 1)

@@ -31,7 +31,7 @@ extension RemoteStoreConnectionTests {
         #expect(await updates.next()?.productID == "pack", "store updates are sent too")
         await connection.close()
         #expect(await reported.next() == nil)
-        #expect(await updates.next() == nil, "it is reported once")
+        #expect(await updates.next() == nil, "a promoted purchase is reported once")
     }
 
     @Test func `a promoted purchase that another device has taken is not reported, and the others are`() async throws {

@@ -224,7 +224,7 @@ struct RemoteStoreConnectionTests {
         var messages = connection.messages.makeAsyncIterator()
         #expect(await messages.next() == [], "only open messages are sent")
         await connection.close()
-        #expect(await storefronts.next() == nil, "it is reported once")
+        #expect(await storefronts.next() == nil, "a storefront is reported once")
         #expect(await messages.next() == nil)
     }
 

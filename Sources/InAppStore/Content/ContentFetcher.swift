@@ -41,20 +41,20 @@ extension ContentFetcher {
 
 /// A request to fetch the content of one product.
 public struct ContentOrder: Sendable, Equatable {
-    /// The product.
+    /// The product whose content is fetched.
     public var productID: ProductID
     /// The product's `contentFetcherParameters`, after the check.
     public var parameters: JSONObject
-    /// A folder for this product only. It is kept between attempts and launches, so that an interrupted fetch can
-    /// continue, and is emptied when the content is in place.
+    /// A folder for this product and these parameters. It is kept between attempts and launches, so that an interrupted
+    /// fetch can continue, and is removed when the content is in place.
     public var workFolder: String
 
     /// Creates an order.
     ///
     /// - Parameters:
-    ///   - productID: The product.
+    ///   - productID: The product whose content is fetched.
     ///   - parameters: The product's `contentFetcherParameters`.
-    ///   - workFolder: A folder for this product only.
+    ///   - workFolder: The folder for received data.
     public init(productID: ProductID, parameters: JSONObject, workFolder: String) {
         self.productID = productID
         self.parameters = parameters

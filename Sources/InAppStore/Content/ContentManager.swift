@@ -15,7 +15,7 @@ public protocol ContentManager: Sendable {
     /// device already has content that was fetched with the same parameters, the stream sends only this last progress.
     ///
     /// - Parameters:
-    ///   - product: The product.
+    ///   - product: The product whose content to fetch.
     ///   - parameters: The product's `contentFetcherParameters`.
     /// - Returns: The progress. If the stream throws `PurchaseError`, content that was on the device before remains.
     func fetch(
@@ -23,7 +23,7 @@ public protocol ContentManager: Sendable {
     ) -> AsyncThrowingStream<ContentProgress, any Error>
     /// Removes the content of `product`, and the data of an incomplete fetch. Does nothing if there is none.
     ///
-    /// - Parameter product: The product.
+    /// - Parameter product: The product whose content to remove.
     /// - Throws: `PurchaseError`.
     func delete(_ product: ProductID) async throws
     /// Stops the running fetches. The next run can continue them.
@@ -36,7 +36,7 @@ public struct ContentProgress: Sendable, Equatable {
     public var received: Int64
     /// The total number of bytes; `nil` while it is unknown.
     public var total: Int64?
-    /// The folder of the complete content; `nil` for a product without content.
+    /// The folder of the complete content; `nil` during the fetch, and for a product without content.
     public var location: String?
 
     /// Whether nothing is left to fetch.

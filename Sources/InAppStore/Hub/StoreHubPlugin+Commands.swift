@@ -25,7 +25,7 @@ extension StoreHubPlugin {
         }
     }
 
-    /// Sends the result of a purchase: its transaction, and whether the server has acknowledged it.
+    /// Sends the result of a purchase: its transaction, and whether the server has acknowledged it, or its error.
     private func reportPurchase(
         of product: String, as message: MessageID?, _ purchase: () async throws -> (StoreTransaction?, isPending: Bool)
     ) async {
@@ -50,7 +50,8 @@ extension StoreHubPlugin {
         return try await client.purchase(product, with: promoOffer(offer, of: product))
     }
 
-    /// Returns the offer with a plugin's signature, or with its identifier only, for stores that require no signature.
+    /// Returns the offer with a plugin's signature. If no plugin can sign, returns it without a signature, which some
+    /// stores do not require.
     private func promoOffer(_ identifier: String, of product: Product) async throws -> PromoOffer {
         let discount =
             product.discounts.first { $0.identifier == identifier }

@@ -31,8 +31,8 @@ import StoreModel
 /// | view query | `store.storefront` | | products with prices, and a button to buy each |
 ///
 /// The event that answers a command carries the command's id. `outcome` is `purchased`, `pendingAcknowledgement`,
-/// `deferred`, `cancelled` or `failed`. The payload has `error: {code, message}` if the purchase failed with an error.
-/// A provisional purchase is `pendingAcknowledgement` without `error`. If `store.acquireAll`, `store.fetchContent` or
+/// `deferred`, `cancelled` or `failed`. Unless the outcome is `purchased`, the payload has `error: {code, message}`. Only
+/// a provisional purchase is `pendingAcknowledgement` without `error`. If `store.acquireAll`, `store.fetchContent` or
 /// `store.deleteContent` fails, its event is a failure.
 public final class StoreHubPlugin: PluginProtocol {
     /// The policy of the plugin, the same as in `store.policy.json` next to this file.
@@ -78,7 +78,7 @@ public final class StoreHubPlugin: PluginProtocol {
     ///
     /// - Parameters:
     ///   - messageSender: Sends messages to the hub, and runs the plugin's tasks.
-    ///   - store: The store.
+    ///   - store: The store that executes the commands.
     ///   - client: The purchase client that has the store as one of its plugins.
     public init(messageSender: any MessageSending, store: Store, client: any PurchaseClientProtocol) {
         sender = messageSender

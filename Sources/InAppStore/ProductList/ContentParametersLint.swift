@@ -18,7 +18,7 @@ enum ShippedContentFetcher: String, CaseIterable {
     var types: Set<String> { [rawValue, "BZR\(rawValue)"] }
 }
 
-/// Finds errors in a product's content parameters. The fetchers of this library use the same checks.
+/// Finds errors in a product's content parameters. The remote, local and on-demand fetchers use the same checks.
 struct ContentParametersLint {
     typealias Fault = (severity: ProductListFinding.Severity, pointer: String, reason: String)
 

@@ -88,7 +88,7 @@ extension ProductType {
 extension ListedProduct {
     private static let variantMark = ".Variant."
 
-    /// Returns the id of a variant of `base`; `nil` if it would be too long, or if `suffix` is empty.
+    /// Returns the id of a variant of `base`; `nil` if `suffix` is empty, or the id would be invalid.
     static func variantID(_ suffix: String, of base: ProductID) -> ProductID? {
         suffix.isEmpty ? nil : ProductID(rawValue: base.rawValue + variantMark + suffix)
     }

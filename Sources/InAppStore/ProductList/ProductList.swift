@@ -75,9 +75,9 @@ public struct ProductList: Sendable {
     /// The product with this identifier; `nil` also for a string that is not a valid id.
     public subscript(identifier: String) -> ListedProduct? { ProductID(rawValue: identifier).flatMap { index[$0] } }
 
-    /// Returns the product that represents a product in the store's sets: for a variant, its base product; for a
-    /// discount, the product at full price; for any other, the product itself. A variant that is no longer listed is
-    /// recognized by its name.
+    /// Returns the product that represents a product in the store's sets: for a discount and its variants, the product
+    /// at full price; for another variant, its base product; for any other, the product itself. A variant that is no
+    /// longer listed is recognized by its name.
     ///
     /// - Parameter id: The id of a product.
     /// - Returns: The id of the product that represents it.

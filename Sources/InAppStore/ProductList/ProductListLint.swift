@@ -120,7 +120,7 @@ private struct ProductListLinter {
     private(set) var findings: [ProductListFinding] = []
     /// All prefixes that any subscription enables.
     private let enabled: PrefixSet
-    /// The ids, sorted by their bytes.
+    /// The ids of all products except subscriptions, sorted by their bytes.
     private let identifiers: [String]
 
     init(file: String, list: ProductList, rules: ProductListRules) {

@@ -2,8 +2,7 @@ import StoreModel
 
 /// The sets of products that the store reports, computed from the state at one instant, without side effects.
 ///
-/// All sets contain base products (`ProductList.base(of:)`): the product for a variant, and the product at full price
-/// for a discount.
+/// In place of variants and discounts, all sets contain their base products (`ProductList.base(of:)`).
 package struct ProductSets: Sendable, Equatable {
     /// Products that were bought and not revoked.
     package let purchased: Set<String>

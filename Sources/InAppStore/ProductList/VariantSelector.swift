@@ -65,10 +65,10 @@ public struct VariantSelector: Sendable {
     /// Returns the id under which a product is sold.
     ///
     /// - Parameters:
-    ///   - id: The product.
-    ///   - list: The product list.
+    ///   - id: The id of the product.
+    ///   - list: The list with the product and its variants.
     ///   - country: The country of the storefront (ISO 3166-1, three letters); `nil` while it is unknown.
-    /// - Returns: The id of the variant, or `id` if the list has no such variant.
+    /// - Returns: The id of the variant; `id` if none is selected, or the list does not have it.
     public func variant(of id: ProductID, in list: ProductList, country: String?) -> ProductID {
         guard let product = list[id], let suffix = select(product, country), product.variants.contains(suffix)
         else { return id }

@@ -12,7 +12,7 @@ public struct SharedUserInfo: Sendable, Equatable {
     public var environment: StoreEnvironment
     /// When the server gave the answer, by the clock of the sharing store.
     public var validatedAt: Date
-    /// The subscriptions that give access, the longest first; if there are none, the one that ended last.
+    /// The subscriptions that give access, the latest end first; if there are none, the one that ended last.
     public var subscriptions: [SharedSubscription]
 
     /// Creates the shared information of an app.
@@ -21,8 +21,8 @@ public struct SharedUserInfo: Sendable, Equatable {
     ///   - application: The app that shares.
     ///   - environment: The environment of the subscriptions.
     ///   - validatedAt: When the server gave the answer.
-    ///   - subscriptions: The subscriptions that give access, the longest first; if there are none, the one that ended
-    ///     last.
+    ///   - subscriptions: The subscriptions that give access, the latest end first; if there are none, the one that
+    ///     ended last.
     public init(
         application: BundleID, environment: StoreEnvironment, validatedAt: Date, subscriptions: [SharedSubscription]
     ) {

@@ -33,7 +33,7 @@ public struct SharedUserInfoReader: Sendable {
 
     /// Returns the information that an app shares.
     ///
-    /// - Parameter application: The app.
+    /// - Parameter application: The app that shares.
     /// - Returns: The information; `nil` if the app has received no answer of its server about its current customer on
     ///   this device.
     /// - Throws: `PurchaseError`: `sharedUserInfoDamaged`, `sharedUserInfoOfOtherVersion`, and `storageFailed` if the

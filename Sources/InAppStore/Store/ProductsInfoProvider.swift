@@ -18,11 +18,12 @@ extension ProductsInfoProvider {
     public var allowedProducts: Set<String> { snapshot.allowedProducts }
     /// The products that the customer bought and still owns, without consumables and auto-renewable subscriptions.
     public var purchasedProducts: Set<String> { snapshot.purchasedProducts }
-    /// The products that the customer acquired on this device through a subscription.
+    /// The products that the customer acquired on this device through a subscription, and those that subscribers
+    /// acquire automatically.
     public var acquiredViaSubscriptionProducts: Set<String> { snapshot.acquiredViaSubscriptionProducts }
     /// The products that the customer bought or acquired.
     public var acquiredProducts: Set<String> { snapshot.acquiredProducts }
-    /// The products whose content is on the device.
+    /// The products whose content is on the device, including those without content.
     public var downloadedContentProducts: Set<String> { snapshot.downloadedContentProducts }
     /// The customer's effective subscription; `nil` if the customer has and had none.
     public var subscriptionInfo: SubscriptionInfo? { snapshot.subscriptionInfo }

@@ -2,7 +2,7 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// The purchases, restores and content of a store. All calls throw `PurchaseError`. A cancelled caller gets
+/// The purchases, restores and content of a `Store`. All calls throw `PurchaseError`. A cancelled caller gets
 /// `operationCancelled`. Nothing is lost then: the next launch continues from the state in which the call ended.
 public protocol ProductsManager: Sendable {
     /// Buys one unit of a product. Returns when the purchase is delivered, acknowledged by the server and ready to use.
@@ -15,7 +15,7 @@ public protocol ProductsManager: Sendable {
     ///   - `acknowledgementPending` if the customer has paid but the server is unreachable. The purchase is kept, and
     ///     acknowledged later without a further call. If a local verifier accepts the purchase, the call returns
     ///     instead, and the product can be used until the server decides.
-    ///   - `invalidProductForPurchasing` if the App Store does not sell the product.
+    ///   - `invalidProductForPurchasing` if the product is not in the list, or the App Store does not sell it.
     ///   - `productsMetadataFetchingFailed` if the request for the product fails.
     func purchaseProduct(_ productIdentifier: String) async throws
     /// Buys a consumable in a quantity of 1 to 10.
@@ -25,17 +25,17 @@ public protocol ProductsManager: Sendable {
     ///   - quantity: 1 to 10.
     /// - Throws: `PurchaseError`, as `purchaseProduct(_:)` does.
     func purchaseConsumableProduct(_ productIdentifier: String, quantity: Int) async throws
-    /// Restores the customer's purchases at the store, then fetches the customer's access from the server.
+    /// Restores the customer's purchases at the App Store, then fetches the customer's access from the server.
     ///
     /// If the restore fails, an event reports the error, and the access is fetched anyway. If the restore is cancelled,
     /// the call throws without a request to the server.
     ///
     /// - Throws: `PurchaseError`: `operationCancelled`, and the errors of ``validateReceipt()``.
     func refreshReceipt() async throws
-    /// Restores the customer's purchases at the store, and presents them to the server.
+    /// Restores the customer's purchases at the App Store, and presents them to the server.
     ///
     /// - Returns: The restored products.
-    /// - Throws: `PurchaseError`: `operationCancelled`, `restorePurchasesFailed` if the store is unreachable,
+    /// - Throws: `PurchaseError`: `operationCancelled`, `restorePurchasesFailed` if the App Store is unreachable,
     ///   `acknowledgementPending` if the server is unreachable.
     @discardableResult func restorePurchases() async throws -> RestoreResult
     /// Fetches the customer's access from the server.
@@ -56,24 +56,24 @@ public protocol ProductsManager: Sendable {
     /// Fetches the content of a product that the customer bought or acquired. The last progress contains the folder. A
     /// product without content sends one empty progress. If the last listener stops, the fetch is cancelled.
     ///
-    /// - Parameter productIdentifier: The product.
+    /// - Parameter productIdentifier: The product whose content to fetch.
     /// - Returns: The progress. The stream throws `invalidProductIdentifier` for an unlisted product,
     ///   `contentNotAcquired`, and the errors of the content manager.
     func fetchProductContent(_ productIdentifier: String) -> AsyncThrowingStream<ContentProgress, any Error>
     /// Removes the content of a product from the device.
     ///
-    /// - Parameter productIdentifier: The product.
+    /// - Parameter productIdentifier: The product whose content to remove.
     /// - Throws: `PurchaseError`: `invalidProductIdentifier` for an unlisted product, and the errors of the content
     ///   manager.
     func deleteProductContent(_ productIdentifier: String) async throws
-    /// Returns the store's descriptions of the products in the list, except discounts, variants, products for
-    /// subscribers only, and products that the store does not sell.
+    /// Returns the App Store's descriptions of the products in the list, except discounts, variants, products for
+    /// subscribers only, and products that the App Store does not sell.
     ///
     /// - Returns: The products, sorted by id.
     /// - Throws: `PurchaseError`: `productsMetadataFetchingFailed` if the request fails. The next call repeats it.
     func productList() async throws -> [StoreProduct]
-    /// Returns the store's descriptions of products in the list, by id. Products for subscribers only, and products
-    /// that the store does not sell, are left out.
+    /// Returns the App Store's descriptions of products in the list, by id. Products for subscribers only, and products
+    /// that the App Store does not sell, are left out.
     ///
     /// - Parameter productIdentifiers: The ids of the products.
     /// - Returns: The descriptions by id.

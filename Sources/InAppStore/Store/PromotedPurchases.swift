@@ -5,10 +5,10 @@ import StoreModel
 ///
 /// The enum is closed: these are the three possible answers.
 public enum PromotedPurchaseAnswer: String, Sendable {
-    /// Continue now: the store asks the customer to confirm.
+    /// Continue now: the App Store asks the customer to confirm.
     case buy
-    /// Continue later, for example after an introduction to the app. The purchase is among `postponedPurchases` while
-    /// the app runs, and the `PurchaseClient` of the store offers it.
+    /// Continue later, for example after an introduction to the app. The purchase is among `postponedPurchases` until
+    /// it is continued or the app ends, and the `PurchaseClient` of the store offers it.
     case postpone
     /// Do not buy: the customer already has the product, or may not have it.
     case refuse
@@ -33,7 +33,7 @@ public enum PromotedPurchaseAnswer: String, Sendable {
 /// Promoted purchases, which the customer began in the App Store. For each, the app decides whether to buy, postpone or
 /// refuse it.
 extension Store {
-    /// The postponed purchases, in the order in which the customer began them.
+    /// The postponed purchases, in the order in which they were postponed.
     public var postponedPurchases: [PromotedPurchase] { postponed.withLock { $0 } }
 
     /// Continues a postponed purchase. It is removed from the postponed purchases, whatever its outcome, so a second

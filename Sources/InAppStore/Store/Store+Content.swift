@@ -42,7 +42,7 @@ extension Store {
 
     /// Removes the content of a product, as `deleteProductContent(_:)` with a string does.
     ///
-    /// - Parameter product: The product.
+    /// - Parameter product: The product whose content to remove.
     /// - Throws: `PurchaseError`.
     public func deleteProductContent(_ product: ProductID) async throws {
         try await deleteContent(product, named: product.rawValue)

@@ -16,7 +16,7 @@ extension Store {
         return balance
     }
 
-    /// Returns the last known credit of the type `type`; `nil` if it was never fetched.
+    /// Returns the stored credit of the type `type`; `nil` if there is none for this customer.
     public func cachedCredit(_ type: String) -> CreditBalance? {
         coordinator.records.value(StoreRecords.Key.credit(type), of: customer, reportingTo: coordinator.events)
     }

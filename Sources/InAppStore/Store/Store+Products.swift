@@ -50,7 +50,7 @@ extension Store {
         }
     }
 
-    /// Fetches prices in advance. A later caller shares this request or repeats it.
+    /// Fetches prices in advance. Later callers share the request and its answer. After a failure, they repeat it.
     static func prefetch(_ list: ProductList, _ requests: ProductRequest, reportingTo coordinator: StoreCoordinator)
         async
     {

@@ -15,10 +15,10 @@ extension Store {
         try await validateReceipt()
     }
 
-    /// Restores the customer's purchases at the store, and presents them to the server.
+    /// Restores the customer's purchases at the App Store, and presents them to the server.
     ///
     /// - Returns: The restored products.
-    /// - Throws: `PurchaseError`: `operationCancelled`, `restorePurchasesFailed` if the store is unreachable,
+    /// - Throws: `PurchaseError`: `operationCancelled`, `restorePurchasesFailed` if the App Store is unreachable,
     ///   `acknowledgementPending` if the server is unreachable.
     @discardableResult
     public func restorePurchases() async throws -> RestoreResult {

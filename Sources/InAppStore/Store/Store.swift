@@ -136,9 +136,9 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     /// waited while another one was logged in are presented to the server. Purchases that the customer owns at the App
     /// Store are presented later, without a prompt.
     ///
-    /// - Parameter customer: The customer.
-    /// - Throws: `PurchaseError`: `receiptValidationFailed` if the server is unreachable. The customer is logged in
-    ///   anyway, and the request is repeated later.
+    /// - Parameter customer: The customer to log in.
+    /// - Throws: `PurchaseError`: `operationCancelled`, or `receiptValidationFailed` if the server is unreachable. The
+    ///   customer is logged in anyway, and the request is repeated later.
     public func logIn(_ customer: CustomerID) async throws {
         defer { presentOwned() }
         try await coordinator.logIn(customer) { [queue] in await queue.customerChanged() }

@@ -76,7 +76,7 @@ public struct StoreConfiguration: Sendable {
     /// The transport of the default `connection`, `validator` and `contentManager`. `nil` is `URLSession` on Apple
     /// platforms; elsewhere there is no default, and `CurlTransport()` is recommended.
     public var transport: (any HTTPTransport)?
-    /// The environment variables.
+    /// The environment variables that name the servers: by default those of the process.
     public var environment: [String: String]
     /// The bundle that contains the product list, and whose `Info.plist` names the entitlement server: by default the
     /// app's own.
@@ -111,7 +111,7 @@ public struct StoreConfiguration: Sendable {
 
     /// The clock for subscriptions. Setting it back extends nothing: time continues from the latest known instant.
     public var clock: any WallClock
-    /// Waits for a duration, or throws if the task is cancelled. The store, the payment queue and the defaults use it.
+    /// Waits for a duration, or throws if the task is cancelled. The store, the payment queue and the default parts use it.
     public var sleep: @Sendable (Duration) async throws -> Void
     /// Returns the pause before retry 1, 2, … of a delivery or a finish.
     public var retryPause: @Sendable (Int) -> Duration

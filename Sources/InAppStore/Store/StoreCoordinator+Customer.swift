@@ -50,7 +50,7 @@ extension StoreCoordinator {
         return true
     }
 
-    /// Stores the token of a logged-in customer, so that this customer's purchases are never presented for another one
+    /// Stores the token of a logged-in customer, so that this customer's purchases are not presented for another one
     /// on this device.
     func remember(_ owner: StoreState.Owner) {
         let token = owner.customer.appAccountToken

@@ -88,8 +88,8 @@ extension StoreEvent {
             productID: product, transactionID: transaction?.id)
     }
 
-    /// Returns the event of a failed purchase that a caller waited for; `nil` if the customer cancelled it or its
-    /// approval is pending.
+    /// Returns the event of a failed purchase that a caller waited for; `nil` if it was cancelled or waits for an
+    /// approval.
     static func failed(_ product: ProductID?, _ error: any Error) -> StoreEvent? {
         let error = error as? PurchaseError ?? PurchaseError(.purchaseFailed, "The purchase failed: \(error)")
         guard ![.operationCancelled, .purchaseDeferred].contains(error.code) else { return nil }
@@ -97,7 +97,7 @@ extension StoreEvent {
             kind: .nonCriticalError, code: error.code, sentence: error.reason, productID: product)
     }
 
-    /// Returns the event of a failed content fetch that a caller waited for; `nil` if the caller cancelled it.
+    /// Returns the event of a failed content fetch that a caller waited for; `nil` if it was cancelled.
     static func contentFailed(_ product: String, _ error: any Error) -> StoreEvent? {
         guard let error = error as? PurchaseError, error.code != .operationCancelled else { return nil }
         return StoreEvent(

@@ -9,8 +9,8 @@ public struct StoreSnapshot: Sendable, Equatable {
     public var allowedProducts: Set<String>
     /// The products that were bought and not revoked, without consumables and auto-renewable subscriptions.
     public var purchasedProducts: Set<String>
-    /// The products that were acquired on this device through a subscription. They are allowed only while a
-    /// subscription enables them.
+    /// The products that were acquired on this device through a subscription, and those that subscribers acquire
+    /// automatically. They are allowed only while a subscription enables them.
     public var acquiredViaSubscriptionProducts: Set<String>
     /// The union of `purchasedProducts` and `acquiredViaSubscriptionProducts`.
     public var acquiredProducts: Set<String>

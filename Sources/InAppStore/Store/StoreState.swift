@@ -29,10 +29,11 @@ struct StoreState: Sendable, Equatable {
 
     /// The time limits, in seconds.
     struct TimeLimits: Sendable, Equatable {
-        /// The time for which a subscription gives access after its expiry while there is no answer of the server.
+        /// The time for which a subscription gives access after its expiry while the server's answer is outdated.
         /// Applies to production only.
         var grace: TimeInterval = 7 * 86400
-        /// The time after the first failed request in which subscriptions have a grace period.
+        /// The time after the first failed request in which subscriptions have a grace period. Also the limit of
+        /// provisional access.
         var offline: TimeInterval = 60 * 86400
         /// The age at which an answer is requested again, even if nothing in it changes.
         var validation: TimeInterval = 14 * 86400

@@ -14,7 +14,8 @@ struct ProvisionalPurchase: Sendable, Equatable, Codable {
     var since: Date
 
     /// Creates the purchase that a signed transaction gives `customer`. Returns `nil` if `verified` differs from
-    /// `transaction`, belongs to another customer, is for a consumable, is revoked or upgraded, or lacks kind or date.
+    /// `transaction`, belongs to another customer, is for a consumable, is revoked or upgraded, or lacks its kind or a required
+    /// date.
     init?(
         _ verified: VerifiedTransaction, of transaction: StoreTransaction, for customer: CustomerID, at now: Date
     ) {

@@ -1,6 +1,5 @@
 /// The rules of `JSONValueDecoder` and `JSONValueEncoder` for dates and errors.
 package struct JSONCodingRules: Sendable {
-    /// The format of dates.
     package enum Dates: Sendable {
         /// Numbers: seconds since 2001, the default of Foundation's coders for a `Date`.
         case seconds
@@ -10,7 +9,6 @@ package struct JSONCodingRules: Sendable {
         case textOrSeconds
     }
 
-    /// The kinds of errors.
     package enum Errors: Sendable {
         /// The errors of Foundation's decoder. Text that is not a URL is `dataCorrupted`, and an error of a type's own
         /// `init(from:)` passes through.

@@ -1,4 +1,5 @@
-/// JSON Pointers (RFC 6901). Names are compared by bytes, so a combining mark after a slash has no effect.
+/// JSON Pointers (RFC 6901). They are split at bytes, because Swift joins a slash and a combining mark after it to one
+/// character.
 package enum JSONPointer {
     private static let (slash, tilde) = (UInt8(ascii: "/"), UInt8(ascii: "~"))
 

@@ -18,7 +18,7 @@ final class PaidFeaturesUpdates: Sendable {
         }
     }
 
-    /// Sends the features of a new user. An empty value is sent only if readers saw features of the previous user.
+    /// Sends the features of a new user. An empty value is sent only if another value was sent before.
     func sendUserChange(_ revision: PurchaseSession.Revision) {
         guard !revision.features.features.isEmpty || last.withLock({ $0 != nil }) else { return }
         send(revision)

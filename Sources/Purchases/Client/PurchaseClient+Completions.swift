@@ -1,5 +1,6 @@
 /// The operations of the client with completion handlers, for callers that are not asynchronous. Each handler is called
-/// once, through `Configuration.callBack`. If you cancel the returned task, the handler receives `CancellationError`.
+/// once, through `Configuration.callBack`. If you cancel the returned task, the handler receives `CancellationError`;
+/// only a log-out continues.
 extension PurchaseClient {
     /// A handler of a result.
     public typealias Completion<Value> = @Sendable (Result<Value, any Error>) -> Void
@@ -92,8 +93,8 @@ extension PurchaseClient {
     /// Calls `getPromotionalOffer(for:product:)`.
     ///
     /// - Parameters:
-    ///   - productDiscount: The discount.
-    ///   - product: The product.
+    ///   - productDiscount: The discount that the offer gives.
+    ///   - product: The product that has the discount.
     ///   - completion: The handler of the result.
     /// - Returns: The task of the operation.
     @discardableResult public func getPromotionalOffer(

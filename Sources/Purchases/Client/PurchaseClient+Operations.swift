@@ -71,7 +71,7 @@ extension PurchaseClient {
         try await collect(.getSubscriptions, mode) { try await $0.getSubscriptions() }
     }
 
-    /// Returns the products that a plugin sells.
+    /// Returns the products that the plugins sell.
     ///
     /// - Parameters:
     ///   - identifiers: The identifiers of the products.
@@ -144,8 +144,8 @@ extension PurchaseClient {
     /// Returns the signed offer for a discount.
     ///
     /// - Parameters:
-    ///   - productDiscount: The discount.
-    ///   - product: The product.
+    ///   - productDiscount: The discount that the offer gives.
+    ///   - product: The product that has the discount.
     /// - Returns: The signed offer.
     /// - Throws: The error of the plugin, or `PurchaseError` with the code `noSuitablePlugin` or `notSetUp`.
     public func getPromotionalOffer(
@@ -258,7 +258,7 @@ extension PurchaseClient {
         _ = try await start(.sendRestoreLink) { await $0.sendRestoreLink(to: email) }
     }
 
-    /// Presents the sheet for offer codes and returns when it is closed. `paidFeaturesUpdates` sends the purchases.
+    /// Presents the sheet for offer codes and returns when it is closed. `paidFeaturesUpdates` sends the new features.
     ///
     /// - Throws: The error of the plugin, or `PurchaseError` with the code `noSuitablePlugin` or `notSetUp`.
     public func presentCodeRedemptionUI() async throws {

@@ -27,8 +27,8 @@ extension PurchaseClient {
         return try await callInOrder(order[...], operation, firstError: nil, execute: execute)
     }
 
-    /// Calls the first of `members`, and the next one if the first does not handle the operation. `firstError` is the
-    /// first error of the plugins that were called before.
+    /// Calls `members` in order until one handles the operation. `firstError` is the first error of the plugins that were
+    /// called before.
     func callInOrder<Value: Sendable>(
         _ members: ArraySlice<Member>, _ operation: PurchaseOperation, firstError: (any Error)?,
         execute: @escaping @Sendable (any PurchasePlugin) async -> PurchasePluginResult<Value, any Error>

@@ -29,7 +29,7 @@ public final class PurchaseClient: PurchaseClientProtocol {
         /// The storage of the last answers, for a launch without a network; `nil` keeps them only in memory. Each
         /// client needs its own storage.
         public var storage: (any SecureStorage)?
-        /// The clock that dates the stored answers.
+        /// The clock that dates answers and requests.
         public var clock: any WallClock
         /// The function that waits for a duration, for deadlines.
         public var sleep: @Sendable (Duration) async throws -> Void
@@ -47,7 +47,7 @@ public final class PurchaseClient: PurchaseClientProtocol {
         ///   - pluginDeadlines: Other deadlines, by the names of the plugins.
         ///   - afterPurchaseDeadline: The time that a completed purchase waits for the other plugins.
         ///   - storage: The storage of the last answers, or `nil`.
-        ///   - clock: The clock that dates the stored answers.
+        ///   - clock: The clock that dates answers and requests.
         ///   - sleep: The function that waits for a duration.
         ///   - callBack: The function that runs completion handlers.
         public init(

@@ -31,7 +31,7 @@ public protocol PurchaseClientProtocol: AnyObject, Sendable {
     /// - Returns: The subscriptions.
     /// - Throws: The error of a plugin, as `mode` requires.
     func getSubscriptions(_ mode: ReadMode) async throws -> [Subscription]
-    /// Returns the products that a plugin sells.
+    /// Returns the products that the plugins sell.
     ///
     /// - Parameters:
     ///   - identifiers: The identifiers of the products.
@@ -50,8 +50,8 @@ public protocol PurchaseClientProtocol: AnyObject, Sendable {
     /// Returns the signed offer for a discount.
     ///
     /// - Parameters:
-    ///   - productDiscount: The discount.
-    ///   - product: The product.
+    ///   - productDiscount: The discount that the offer gives.
+    ///   - product: The product that has the discount.
     /// - Returns: The signed offer.
     /// - Throws: The error of the plugin.
     func getPromotionalOffer(for productDiscount: ProductDiscount, product: Product) async throws -> PromoOffer
@@ -139,7 +139,7 @@ extension PurchaseClientProtocol {
     /// - Throws: The first error of a plugin.
     public func getSubscriptions() async throws -> [Subscription] { try await getSubscriptions(.strict) }
 
-    /// Returns the products that a plugin sells. The mode is strict, because a list without the products of one plugin
+    /// Returns the products that the plugins sell. The mode is strict, because a list without the products of one plugin
     /// looks complete.
     ///
     /// - Parameter identifiers: The identifiers of the products.
@@ -149,7 +149,7 @@ extension PurchaseClientProtocol {
         try await getProductsAndPricePoints(with: identifiers, .strict)
     }
 
-    /// Returns the products that a plugin sells.
+    /// Returns the products that the plugins sell.
     ///
     /// - Parameters:
     ///   - products: The identifiers of the products.

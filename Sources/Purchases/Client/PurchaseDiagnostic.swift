@@ -5,7 +5,7 @@ import StoreModel
 public struct PurchaseDiagnostic: Sendable {
     /// The client's method, such as `getPaidFeatures`, or `lastAnswers` for the storage of the last answers.
     public var operation: String
-    /// The plugin, or `nil` if the entry is not about one.
+    /// The name of the plugin, or `nil` for an error of the storage.
     public var pluginName: String?
     /// The time of the request.
     public var askedAt: Date
@@ -18,7 +18,7 @@ public struct PurchaseDiagnostic: Sendable {
     ///
     /// - Parameters:
     ///   - operation: The client's method.
-    ///   - pluginName: The plugin.
+    ///   - pluginName: The name of the plugin.
     ///   - askedAt: The time of the request.
     ///   - origin: The source and date of the answer.
     ///   - error: The error of the plugin or of the storage.

@@ -55,7 +55,7 @@ public final class AppRequests: Sendable {
     /// Reports that the customer wants to buy a product, which they selected outside the app.
     ///
     /// - Parameters:
-    ///   - product: The product.
+    ///   - product: The product that the customer selected.
     ///   - purchase: The function that buys it. It is called at most once, when the app allows it.
     public func offer(
         _ product: Product,
@@ -99,7 +99,7 @@ public final class URLToOpen: Sendable {
 
 /// A purchase that the customer began outside the app, such as on the product page of a store.
 public final class PromotedPurchaseRequest: Sendable {
-    /// The product.
+    /// The product to buy.
     public let product: Product
     private let answer: Locked<Task<SuccessfulPurchase, any Error>?> = Locked(nil)
     private let perform: @Sendable () async throws -> SuccessfulPurchase

@@ -58,8 +58,8 @@ public protocol PurchasePlugin: AnyObject, Sendable {
     /// Returns the signed offer for a discount.
     ///
     /// - Parameters:
-    ///   - productDiscount: The discount.
-    ///   - product: The product.
+    ///   - productDiscount: The discount that the offer gives.
+    ///   - product: The product that has the discount.
     /// - Returns: The signed offer, or `.notSupported`.
     func getPromotionalOffer(
         for productDiscount: ProductDiscount, product: Product
@@ -67,7 +67,7 @@ public protocol PurchasePlugin: AnyObject, Sendable {
     /// Buys a product.
     ///
     /// - Parameters:
-    ///   - product: The product.
+    ///   - product: The product to buy.
     ///   - promoOffer: The signed offer, or `nil`.
     /// - Returns: The purchase, or `.notSupported` if another plugin sells the product.
     func purchase(
@@ -77,7 +77,7 @@ public protocol PurchasePlugin: AnyObject, Sendable {
     /// are `.notSupported`.
     ///
     /// - Parameters:
-    ///   - product: The product.
+    ///   - product: The product to buy.
     ///   - quantity: The number of units.
     /// - Returns: The purchase, or `.notSupported`.
     func purchase(_ product: Product, quantity: Int) async -> PurchasePluginResult<SuccessfulPurchase, any Error>
@@ -117,7 +117,7 @@ public protocol PurchasePlugin: AnyObject, Sendable {
     var appRequests: AppRequests? { get }
     /// Returns the source and date of the plugin's last answer, if known. It is used only in reports.
     ///
-    /// - Parameter operation: The operation.
+    /// - Parameter operation: The operation that was answered.
     /// - Returns: The source and date, or `nil`.
     func answerOrigin(of operation: PurchaseOperation) -> AnswerOrigin?
     /// Whether the plugin stores its answers from run to run. The client then stores none of them and reads them with

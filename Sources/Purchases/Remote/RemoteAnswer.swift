@@ -7,7 +7,7 @@ public struct RemoteAnswer: Sendable {
     /// The kind of request. The set is open.
     public typealias Question = OpenEnum<RemoteAnswer>
 
-    /// The plugin.
+    /// The name of the plugin.
     public var pluginName: String
     /// The kind of request.
     public var question: Question
@@ -26,7 +26,7 @@ public struct RemoteAnswer: Sendable {
     /// Creates an outcome.
     ///
     /// - Parameters:
-    ///   - pluginName: The plugin.
+    ///   - pluginName: The name of the plugin.
     ///   - question: The kind of request.
     ///   - origin: The source and date of the answer.
     ///   - address: The base URL that answered.

@@ -5,16 +5,17 @@ import Primitives
 extension RemotePurchasePlugin {
     /// The settings of the plugin.
     public struct Configuration: Sendable {
-        /// The address of the backend, for example `https://purchases.example.com`. A path is kept.
+        /// The address of the backend, for example `https://purchases.example.com`. A path in it precedes the paths of
+        /// the requests.
         public var baseURL: String
         /// Other addresses of the same backend. If one cannot be reached or fails (5xx), the next one is tried at once.
-        /// A refusal (4xx) is final.
+        /// After a refusal (4xx), no other address is tried.
         public var otherURLs: [String] = []
-        /// The API key.
+        /// The API key of the app at the backend.
         public var key: APIKey
         /// The environment of the purchases; `nil` lets the server choose.
         public var environment: StoreEnvironment?
-        /// The plugin's name in reports.
+        /// The plugin's name in reports and in the client's storage.
         public var name = "remote"
         /// Whether the backend's price points are products of a web shop. `false` if they only repeat the products of
         /// another plugin, as on an entitlement server with an App Store catalogue.
@@ -39,7 +40,7 @@ extension RemotePurchasePlugin {
         /// The timeout of one request. With the default values and one address, all attempts together take less than
         /// the purchase client's deadline of 30 seconds, unless the server requires longer pauses.
         public var timeout: Duration = .seconds(8)
-        /// The retry schedule.
+        /// The number of attempts, and the pauses between them.
         public var backoff = Backoff()
         /// The greatest accepted length of a response, in bytes.
         public var maximumAnswerBytes = 8 << 20
@@ -66,7 +67,7 @@ extension RemotePurchasePlugin {
         ///
         /// - Parameters:
         ///   - baseURL: The address of the backend.
-        ///   - key: The API key.
+        ///   - key: The API key of the app at the backend.
         ///   - environment: The environment of the purchases; `nil` lets the server choose.
         public init(baseURL: String, key: APIKey, environment: StoreEnvironment? = nil) {
             self.baseURL = baseURL

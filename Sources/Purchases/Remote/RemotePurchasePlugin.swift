@@ -45,7 +45,7 @@ public final class RemotePurchasePlugin: PurchasePlugin {
 
     deinit { diagnostics.finish() }
 
-    /// The rows of the last answer about subscriptions that this version could not read. The other rows were used.
+    /// The subscriptions of the last answer that could not be read, or have a state that this version does not know.
     public var unreadableRows: [UnreadableRow] { state.withLock { $0.unreadableRows } }
 
     /// The outcomes of the requests from now on. A slow reader gets the newest 100.
@@ -121,7 +121,7 @@ public final class RemotePurchasePlugin: PurchasePlugin {
     /// Refuses a price point of the web shop, and returns `.notSupported` for any other product.
     ///
     /// - Parameters:
-    ///   - product: The product.
+    ///   - product: The product to buy.
     ///   - promoOffer: The signed offer, or `nil`.
     /// - Returns: The failure, or `.notSupported`.
     public func purchase(

@@ -7,7 +7,7 @@ extension EntitlementServiceClient: CreditService {
     ///
     /// - Parameters:
     ///   - type: The type of credit.
-    ///   - customer: The customer.
+    ///   - customer: The customer who owns the credit.
     /// - Returns: The balance.
     /// - Throws: `PurchaseError`. For a type that is not in the app's feature file, its `underlying` problem has the
     ///   code `unknown_credit`.
@@ -15,12 +15,12 @@ extension EntitlementServiceClient: CreditService {
         try await get("/credits/\(PercentEncoding.encode(type))", of: customer, CreditBalance.self)
     }
 
-    /// Spends credits.
+    /// Spends credit on all of the items, or on none.
     ///
     /// - Parameters:
     ///   - items: The items to redeem, each with its id and type.
     ///   - type: The type of credit.
-    ///   - customer: The customer.
+    ///   - customer: The customer who owns the credit.
     /// - Returns: The answer of the server.
     /// - Throws: `PurchaseError`. If the balance is too low, its `underlying` problem has the code
     ///   `insufficient_credit`.

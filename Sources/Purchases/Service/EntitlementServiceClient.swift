@@ -15,10 +15,12 @@ import Primitives
 public final class EntitlementServiceClient: ReceiptValidator {
     /// The settings of the client.
     public struct Configuration: Sendable {
-        /// The address of the server, for example `https://purchases.example.com`. A path is kept.
+        /// The address of the server, for example `https://purchases.example.com`. A path in it precedes the paths of
+        /// the requests.
         public var baseURL: String
         /// Other addresses of the same server, for example in other regions. If one cannot be reached or fails (5xx),
-        /// the next one is tried at once. A refusal is final. `backoff` counts rounds through all addresses.
+        /// the next one is tried at once. After a refusal (4xx), no other address is tried. `backoff` counts rounds
+        /// through all addresses.
         public var otherURLs: [String] = []
         /// A public API key of the app.
         public var key: APIKey
@@ -26,7 +28,7 @@ public final class EntitlementServiceClient: ReceiptValidator {
         public var environment: StoreEnvironment?
         /// The timeout of one request.
         public var timeout: Duration = .seconds(15)
-        /// The retry schedule.
+        /// The number of attempts, and the pauses between them.
         public var backoff = Backoff()
         /// The greatest accepted length of a response, in bytes.
         public var maximumAnswerBytes = 8 << 20
@@ -98,8 +100,8 @@ public final class EntitlementServiceClient: ReceiptValidator {
     /// If a later request fails, the call throws. You can safely present everything again.
     ///
     /// - Parameters:
-    ///   - transactions: The transactions.
-    ///   - customer: The customer.
+    ///   - transactions: The transactions to present.
+    ///   - customer: The customer who presents them.
     /// - Returns: The answer. `rejected` lists invalid transactions by their index in `transactions`; renewal infos are
     ///   numbered after the last transaction.
     /// - Throws: `PurchaseError`.
@@ -125,7 +127,7 @@ public final class EntitlementServiceClient: ReceiptValidator {
     /// A server with a standby may answer from it. The response then has at least the changes of this client's earlier
     /// requests about the customer.
     ///
-    /// - Parameter customer: The customer.
+    /// - Parameter customer: The id of the customer.
     /// - Returns: The customer with their entitlements.
     /// - Throws: `PurchaseError`.
     public func customer(_ customer: CustomerID) async throws -> Customer {
@@ -134,7 +136,7 @@ public final class EntitlementServiceClient: ReceiptValidator {
 
     /// Returns the entitlements of a customer, with the time of the answer.
     ///
-    /// - Parameter customer: The customer.
+    /// - Parameter customer: The id of the customer.
     /// - Returns: The customer and the time.
     /// - Throws: `PurchaseError`.
     public func answer(about customer: CustomerID) async throws -> CustomerAnswer {

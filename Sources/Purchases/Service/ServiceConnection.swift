@@ -19,7 +19,6 @@ struct ServiceConnection: Sendable {
         var sleep: @Sendable (Duration) async throws -> Void
         /// Returns a number from 0 to 1.
         var random: @Sendable () -> Double
-        /// The rules for accepting answers.
         var answerRequirements = AnswerProof.Requirements()
     }
 

@@ -10,7 +10,7 @@ import StoreModel
 /// It can be created only on Apple platforms. After a crash, a key has its old value or its new value. Any number of
 /// threads and processes can use a service. Values stay when the app is removed from the device.
 ///
-/// The storage throws `PurchaseError`: `storageLocked` while the device is locked, `storageCorrupt` for a value that
+/// The storage throws `PurchaseError`: `storageLocked` if the device must be unlocked first, `storageCorrupt` for a value that
 /// cannot be decoded, otherwise `storageFailed` with the system's reason. Errors contain the key, never the value.
 public struct KeychainStorage: SecureStorage {
     package struct Configuration: Sendable, Equatable {

@@ -101,7 +101,7 @@ struct Deliveries {
     // MARK: - Handing over
 
     /// Adds a transaction, and returns whether to hand it over now. While the same transaction is being delivered, a
-    /// newer signature waits until that ends.
+    /// newer signature waits until that delivery ends.
     mutating func add(_ item: Item, for addRecipients: (inout Recipients) -> Void = { _ in }) -> Bool {
         let id = item.transaction.id
         guard var delivery = deliveries[id] else {

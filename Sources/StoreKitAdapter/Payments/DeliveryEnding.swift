@@ -1,5 +1,5 @@
 extension Deliveries {
-    /// The result of one delivery attempt.
+    /// A verdict, with the error for the callers.
     enum Ending {
         case acknowledged
         case rejected(PaymentError)

@@ -2,7 +2,6 @@ import StoreModel
 
 /// The payments that callers wait for, and the latest payments that failed.
 struct OpenPayments {
-    /// The recipient of a failure.
     enum FailureRecipient {
         case caller
         /// No caller waits any more, or an earlier run made the payment.

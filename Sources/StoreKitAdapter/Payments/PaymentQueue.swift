@@ -65,13 +65,13 @@ public actor PaymentQueue {
     /// Buys a product. Returns when the purchase is delivered and acknowledged, or has failed.
     ///
     /// There is no deadline. The call also ends when the caller is cancelled, the queue is shut down, or the customer
-    /// changes before the store has answered. A call that is cancelled before the request reaches the store buys
-    /// nothing.
+    /// changes before the store has answered. A call that is cancelled before the request is sent to the store
+    /// buys nothing.
     ///
     /// - Parameters:
     ///   - product: The product to buy.
     ///   - quantity: 1 to 10.
-    ///   - appAccountToken: The customer's token. Pass it for every known customer.
+    ///   - appAccountToken: The token of the customer who is logged in; `nil` for an anonymous customer.
     ///   - offer: The offer whose price the customer pays.
     ///   - introductoryOfferEligibility: See `Payment`.
     ///   - simulatesAskToBuy: Whether the sandbox requires the approval of a parent.

@@ -47,7 +47,7 @@ public actor ProductRequest {
 
     private let connection: any StoreConnection
     private var cache: [ProductID: StoreProduct] = [:]
-    /// The storefront of the cached products; `nil` until the first request.
+    /// The customer's storefront, to which the cached products belong; `nil` while it is unknown.
     package private(set) var storefrontRevision: StorefrontRevision?
     private let revisions = Broadcast<StorefrontRevision>(replaysLast: true)
     private var inFlight: [RequestKey: Task<ProductAnswer, any Error>] = [:]
@@ -59,7 +59,7 @@ public actor ProductRequest {
     /// Creates an empty cache of the products of `connection`.
     public init(connection: any StoreConnection) { self.connection = connection }
 
-    /// The storefront of the latest products; `nil` until the first request.
+    /// The customer's storefront, to which the cached products belong; `nil` while it is unknown.
     public var storefront: Storefront? { storefrontRevision?.storefront }
     private var revision: Int { storefrontRevision?.number ?? 0 }
 

@@ -1,7 +1,8 @@
 import Foundation
 import StoreModel
 
-/// The stored payments of earlier runs. StoreKit has no ids for payments, so later runs need this journal.
+/// The payments that were begun, in this run and in earlier ones. They are stored, because StoreKit has no ids for
+/// payments.
 struct PaymentJournal: Codable, Equatable, Sendable {
     struct Entry: Codable, Equatable, Sendable {
         var payment: PaymentID
@@ -9,7 +10,6 @@ struct PaymentJournal: Codable, Equatable, Sendable {
         var quantity: Int
         var appAccountToken: UUID?
         var state: State
-        /// The transaction of the purchase.
         var transaction: TransactionID?
     }
 

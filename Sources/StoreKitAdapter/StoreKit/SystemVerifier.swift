@@ -5,7 +5,7 @@ import StoreModel
 /// Accepts transactions whose signature the system has verified on this device. StoreKit checks the signature of each
 /// transaction that it returns. A store with this `localVerifier` gives provisional access without OpenSSL.
 ///
-///     let connection = StoreKitConnection()
+///     let connection = StoreKitConnection(configuration: .init())
 ///     configuration.connection = connection
 ///     configuration.localVerifier = connection.verifier
 package final class SystemVerifier: TransactionVerifier {

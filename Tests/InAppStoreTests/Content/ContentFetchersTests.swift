@@ -163,7 +163,7 @@ struct ContentFetchersTests {
         #expect(bundle.folder(holding: "com.other.checksum") == nil)
     }
 
-    @Test func `the platform's progress is reported once it has a total`() {
+    @Test func `the platform's progress is reported only if it has a total`() {
         let progress = Progress(totalUnitCount: -1)
         #expect(ContentProgress(progress) == nil)
         progress.totalUnitCount = 80

@@ -65,7 +65,7 @@ struct ContentLibraryTests {
         }
     }
 
-    @Test func `the fetch ends only when its last caller is cancelled`() async throws {
+    @Test func `a fetch ends only when its last caller is cancelled`() async throws {
         try await ContentScene.run { scene in
             let (library, fetcher) = try held(scene)
             let streams = (0..<2).map { _ in library.fetch("film", parameters: ["type": "Held"]) }

@@ -30,7 +30,7 @@ struct RemoteContentFetcherTests {
     }
 
     @Test(arguments: [0, 1, 1000, 65_535, 65_536, 200_000, 300_000])
-    func `a broken download is resumed at its last byte`(byte: Int) async throws {
+    func `a broken download is resumed after its last received byte`(byte: Int) async throws {
         try await ContentScene.run { scene in
             scene.next(ContentScene.cut(after: byte))
             let library = scene.library([scene.fetcher(piece: 1 << 20)])
@@ -59,7 +59,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `a version that changes during a download is fetched from its first byte`() async throws {
+    @Test func `a file that changes during a download is fetched again from its first byte`() async throws {
         try await ContentScene.run { scene in
             let second = storedZip(["read.me": Array("version 2".utf8)])
             scene.next(
@@ -223,7 +223,7 @@ struct RemoteContentFetcherTests {
         }
     }
 
-    @Test func `a file over the size limit is refused before it is written`() async throws {
+    @Test func `a file over the size limit is refused, also if its length is not announced`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library([scene.fetcher { $0.maximumBytes = 100_000 }])
             await #expect(throws: PurchaseError(.contentMismatch, "")) {

@@ -153,9 +153,9 @@ struct StoreHubPluginTests {
     @Test func `a product outside the list is bought from the other plugins`() async throws {
         try await run { screen, _ in
             #expect(try await screen.buy("book")["outcome"] == "purchased")
-            let nobodys = try await screen.buy("unheard.of")
-            #expect(nobodys["outcome"] == "failed")
-            #expect(nobodys["error"]?["code"] == "noSuitablePlugin")
+            let unsold = try await screen.buy("unheard.of")
+            #expect(unsold["outcome"] == "failed")
+            #expect(unsold["error"]?["code"] == "noSuitablePlugin")
         }
     }
 

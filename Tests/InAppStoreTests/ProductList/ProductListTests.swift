@@ -145,7 +145,7 @@ struct ProductListTests {
         }
     }
 
-    @Test func `a product that is not a subscription enables nothing`() {
+    @Test func `only a subscription enables products, by their prefixes`() {
         #expect(!ListedProduct(id: "a", productType: .nonConsumable).enables("b"))
         #expect(ListedProduct(id: "a", productType: .nonRenewingSubscription).enables("b"))
         let partial = ListedProduct(id: "a", productType: .renewableSubscription, enablesProducts: ["", "z"])

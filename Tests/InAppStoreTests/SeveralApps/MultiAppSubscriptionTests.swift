@@ -139,7 +139,7 @@ struct MultiAppSubscriptionTests {
 
     private let app: BundleID = "com.example.this"
 
-    @Test func `all active subscriptions are shared with their grace period, the longest first`() throws {
+    @Test func `all active subscriptions are shared with their grace period, the latest end first`() throws {
         let short = Fixture.subscription("basic.monthly", until: start + 60, original: "1", renews: false)
         let long = Fixture.subscription(until: start + month, original: "2")
         let ended = Fixture.subscription("old", until: start - 60, original: "3", state: .expired)

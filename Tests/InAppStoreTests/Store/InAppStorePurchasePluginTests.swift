@@ -157,7 +157,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `an unreachable store is a retryable error in each operation`() {
+    @Test func `an error that an unreachable store caused is retryable`() {
         let failure = StoreFailure(code: .unreachable, reason: "Nobody is there.")
         let errors: [any Error] = [
             failure, ProductRequestError.requestFailed(error: failure),

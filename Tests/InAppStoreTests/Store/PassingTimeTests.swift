@@ -9,7 +9,7 @@ import Testing
 /// Time that passes at any point while the store computes its state.
 @Suite struct PassingTimeTests {
     @Test(arguments: 1...60)
-    func `an end between two readings of the clock is not missed`(second: Int) async throws {
+    func `the end of a subscription between two readings of the clock is not missed`(second: Int) async throws {
         let end = Fixture.start + TimeInterval(second)
         let test = StoreTestContext(
             Fixture.customer(validUntil: .some(nil), subscriptions: [Fixture.subscription(until: end)]))

@@ -170,7 +170,7 @@ final class StoreConfigurationTests {
 
     #if canImport(FoundationNetworking)
         @Test(arguments: ["the connection", "the validator"])
-        func `without a transport the message names one`(missing: String) throws {
+        func `without a transport the error names CurlTransport`(missing: String) throws {
             var configuration = settings(FailingTransport())
             configuration.transport = nil
             if missing == "the validator" { configuration.connection = ScriptedStoreConnection() }

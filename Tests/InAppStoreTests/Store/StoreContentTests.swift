@@ -55,7 +55,8 @@ struct StoreContentTests {
         await store.close()
     }
 
-    @Test func `the content of a bought product is fetched with progress, and is downloaded at the end`() async throws {
+    @Test func `the content of a bought product is fetched with progress, and then counts as downloaded`() async throws
+    {
         let content = ScriptedContentManager()
         let store = try await open(content, Fixture.customer(purchases: [Fixture.purchase("film")]))
         #expect(store.downloadedContentProducts == ["pro.monthly", "pack"])
@@ -75,7 +76,7 @@ struct StoreContentTests {
         #expect(content.calls.all == [.fetch("film", parameters), .delete("film"), .close])
     }
 
-    @Test func `content from an earlier run is downloaded at the launch`() async throws {
+    @Test func `content from an earlier run counts as downloaded after the launch`() async throws {
         let store = try await open(ScriptedContentManager(["film"]))
         #expect(await store.reaches { $0.downloadedContentProducts.contains("film") } != nil)
         await store.close()

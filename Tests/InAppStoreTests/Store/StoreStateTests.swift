@@ -197,7 +197,7 @@ struct StoreStateTests {
         #expect(state(Fixture.customer(validUntil: start + 90 * 86400)).nextRefresh == start + 14 * 86400)
     }
 
-    @Test func `after an answer that had already ended the store pauses before the next request`() {
+    @Test func `after an answer that is already outdated the store pauses before the next request`() {
         #expect(state(Fixture.customer(validUntil: start - 5)).nextRefresh == start + 60)
     }
 

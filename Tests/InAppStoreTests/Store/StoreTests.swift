@@ -168,7 +168,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `a purchase by its typed id returns the result, for each valid quantity`()
+    @Test func `a purchase with a ProductID is returned, and an invalid quantity is refused`()
         async throws
     {
         let store = try await test.open()

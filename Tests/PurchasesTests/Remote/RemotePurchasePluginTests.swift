@@ -49,7 +49,7 @@ import Testing
         }
     }
 
-    @Test func `a UUID user is sent as one, and an environment as a header`() async throws {
+    @Test func `a user id that is a UUID is sent with its type, and an environment as a header`() async throws {
         let id = try #require(UUID(uuidString: "7e3fb20b-4cdb-47cc-936d-99d65f608138"))
         let (plugin, transport) = try await backend.plugin([backend.features()], user: .uuid(id)) {
             $0.environment = .sandbox
@@ -115,12 +115,14 @@ import Testing
     @Test func `purchases, offers and cancellations are not supported`() async throws {
         let (plugin, _) = try await backend.plugin([])
         let client = try await PurchaseClient.with(plugin)
-        let nobody = PurchaseError(.noSuitablePlugin)
+        let noPlugin = PurchaseError(.noSuitablePlugin)
         let product = Product(productIdentifier: "pro")
-        await #expect(throws: nobody) { try await client.purchase(product) }
-        await #expect(throws: nobody) { try await client.getPromotionalOffer(for: ProductDiscount(), product: product) }
+        await #expect(throws: noPlugin) { try await client.purchase(product) }
+        await #expect(throws: noPlugin) {
+            try await client.getPromotionalOffer(for: ProductDiscount(), product: product)
+        }
         let token = CancellationToken(pluginName: "kiosk", rawValue: "1")
-        await #expect(throws: nobody) { try await client.cancelSubscription(with: token) }
+        await #expect(throws: noPlugin) { try await client.cancelSubscription(with: token) }
     }
 
     @Test func `a web product is refused, and no other plugin is called`() async throws {

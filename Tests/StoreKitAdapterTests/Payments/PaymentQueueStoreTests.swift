@@ -7,7 +7,7 @@ import Testing
 
 @testable import StoreKitAdapter
 
-/// A queue's requests to its store, besides purchases.
+/// A queue's requests to its store, besides purchases. A number in a test's name is an issue of SwiftyStoreKit.
 @Suite(.timeLimit(.minutes(2)))
 struct PaymentQueueStoreTests {
     private let store = ScriptedStoreConnection(
@@ -72,7 +72,7 @@ struct PaymentQueueStoreTests {
     }
 
     @Test
-    func `a store without the optional features owns nothing, and its errors say that the others are unsupported`()
+    func `a store without the optional features has no owned transactions, and refuses the other requests`()
         async throws
     {
         let queue = PaymentQueue(configuration: .init(connection: PlainStoreConnection())) { _ in [:] }
@@ -121,7 +121,7 @@ struct PaymentQueueStoreTests {
             if case .products = call { throw StoreFailure(code: .unreachable, reason: "gone") }
         }
         guard case .failed(ProductRequestError.requestFailed(let error)) = await queue.purchase("coins").outcome else {
-            Issue.record("a store that is away sold a product")
+            Issue.record("an unreachable store sold a product")
             return
         }
         #expect((error as? StoreFailure)?.code == .unreachable)

@@ -134,7 +134,7 @@ struct PaymentQueueTests {
         await queue.shutDown()
     }
 
-    @Test func `a caller that is cancelled before the request to the store buys nothing`() async {
+    @Test func `a caller that is cancelled before its purchase begins buys nothing`() async {
         let queue = queue()
         await queue.start()
         let gate = Gate()
@@ -293,7 +293,7 @@ struct PaymentQueueTests {
         #expect(ended.all.count == 3)
     }
 
-    @Test func `two payments with the same id are both answered`() async throws {
+    @Test func `a second payment with the same id is refused, and the first one is answered`() async throws {
         let paid = CallLog<Payment>()
         store.whenPaying { payment, _ in paid.record(payment) }
         let queue = PaymentQueue(configuration: .init(connection: store, makePaymentID: { "p" })) { [server] in

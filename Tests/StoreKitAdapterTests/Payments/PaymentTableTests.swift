@@ -3,7 +3,7 @@ import Testing
 
 @testable import StoreKitAdapter
 
-/// Payments, and updates without a payment.
+/// Payments, and updates without a payment. The numbers in the names of tests are issues of SwiftyStoreKit.
 struct PaymentTableTests: PaymentQueueTable {
     @Test func `a payment is delivered, acknowledged, finished and then answered`() {
         expect([

@@ -3,7 +3,7 @@ import Testing
 
 @testable import StoreKitAdapter
 
-/// Restores, and the shutdown.
+/// Restores, and the shutdown. The numbers in the names of tests are issues of SwiftyStoreKit.
 struct RestoreTableTests: PaymentQueueTable {
     @Test func `a restore leaves out held transactions, even if it has no others`() {
         expect([

@@ -8,7 +8,7 @@ final class YearbookPlugin: PurchasePlugin {
     func getPaidFeatures() async throws -> PaidFeatures { PaidFeatures(features: [PaidFeature(name: "yearbook")]) }
 }
 
-/// A purchase client with this plugin and nothing else of Souk.
+/// Sets up a purchase client with the yearbook plugin only.
 @main
 enum CustomPlugin {
     static func main() async throws {

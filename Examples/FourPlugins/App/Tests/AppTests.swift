@@ -27,7 +27,7 @@ struct AppTests {
         }
     }
 
-    @Test func `the only findings are warnings about unused messages of the store`() async throws {
+    @Test func `the only findings are warnings about the store's plugin, and all plugins run`() async throws {
         try await withApp { app in
             #expect(app.findings.allSatisfy { $0.severity == .warning && $0.plugin == "store" })
             #expect(app.hub.report.running == ["Recorder", "JourneyPlugin", "DomainModel", "Network", "store"])

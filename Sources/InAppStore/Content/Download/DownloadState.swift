@@ -69,7 +69,7 @@ struct DownloadRequest: Sendable {
     enum ResponseKind: Hashable, Sendable {
         /// The body contains the bytes that follow those of the state. `count` is its length; `nil` if it is unknown.
         case body(DownloadState, count: Int?)
-        /// The received bytes belong to another version.
+        /// The bytes that were received before belong to another version of the file.
         case otherVersion
         /// The server does not support ranges, returned another range than requested, or sent a part without a version.
         case noParts

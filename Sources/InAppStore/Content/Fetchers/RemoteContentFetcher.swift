@@ -12,7 +12,7 @@ import Primitives
 public struct RemoteContentFetcher: ContentFetcher {
     /// The settings of a remote content fetcher.
     public struct Configuration: Sendable {
-        /// The number of bytes that one request asks for.
+        /// The longest range of one request, in bytes.
         public var piece = 4 << 20
         /// The size limit of an archive, in bytes.
         public var maximumBytes = 4 << 30

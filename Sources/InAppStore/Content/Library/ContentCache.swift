@@ -5,7 +5,7 @@ import StoreModel
 /// The folder of the content, with one folder per product:
 ///
 ///     com.example.film/content/        the complete content, or absent
-///     com.example.film/record.json     the product, and the digest of the parameters with which it was fetched
+///     com.example.film/record.json     the product, and the digest of the parameters of its content
 ///     com.example.film/work-…/         the data of a running or interrupted fetch
 struct ContentCache: Sendable {
     let root: String
@@ -25,8 +25,9 @@ struct ContentCache: Sendable {
         Hex.encode(SHA256.hash(JSONValue.object(parameters).encoded()))
     }
 
-    /// Returns the products with complete content, each with the digest of its parameters if it is known. Repairs
-    /// changes that killed processes left incomplete. Content without a readable record counts as absent.
+    /// Returns the products with complete content, each with the digest of its parameters: an empty string if it is
+    /// unknown. Repairs changes that killed processes left incomplete. Content without a readable record counts as
+    /// absent.
     func load() -> [ProductID: String] {
         var fetched: [ProductID: String] = [:]
         for name in Self.names(in: root) {
@@ -111,7 +112,7 @@ struct ContentCache: Sendable {
     }
 
     /// Returns a folder name for a product's id. Names are unique even on a file system that ignores case, and contain
-    /// no path. Lowercase letters, digits, `-`, `_` and a `.` that is not the first character stay. A digest replaces a
+    /// no `/`. Lowercase letters, digits, `-`, `_` and a `.` that is not the first character stay. A digest replaces a
     /// name that would be too long.
     static func name(of product: ProductID) -> String {
         var name = ""

@@ -34,7 +34,7 @@ final class SharedFetch: Sendable {
         }
     }
 
-    /// Begins `work`. Every listener receives its result as the last value.
+    /// Begins `work`. Every listener receives its result at the end.
     func run(_ work: @escaping @Sendable () async -> Result<ContentProgress, PurchaseError>) {
         let task = Task { end(await work()) }
         let isOver = state.withLock { state in
