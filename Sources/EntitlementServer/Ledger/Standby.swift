@@ -81,7 +81,7 @@ extension Ledger {
         return Found(answer: answer, staleness: staleness)
     }
 
-    /// Returns a stored answer that is valid without writing; `nil` if there is none.
+    /// Returns an answer that needs no write; `nil` if the answer must be recomputed.
     private func storedAnswer(for key: CustomerKey, in database: any SQLDatabase) async throws -> StoredAnswer? {
         let row = try await database.lookup(
             StoredAnswer.sharedQuery, key.ledgerID.values + [.text(key.customer.rawValue)])

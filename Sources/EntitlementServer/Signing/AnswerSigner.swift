@@ -4,7 +4,7 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Signs every response to a request with `?nonce=`, including refusals and 304.
+/// Signs every response to a request with a valid `?nonce=`, including refusals and 304, if the server has a key.
 struct AnswerSigner: Sendable {
     /// The first key signs. All are published, so that clients know a key before it signs and as long as its signatures
     /// exist.
