@@ -111,7 +111,7 @@ extension EntitlementService {
         package var figures = FigureSettings.usual
         /// The webhooks that receive events.
         public var webhooks: [Webhook] = []
-        /// The transport of webhooks. It is required if there are any.
+        /// The transport of webhooks. It is required if there are webhooks.
         public var webhookTransport: (any HTTPTransport)?
         /// The number of attempts of a delivery, and the pauses between them: 9 to 17 hours in all.
         public var webhookBackoff = Backoff(attempts: 15, initial: .seconds(5), maximum: .seconds(6 * 3600))
@@ -134,8 +134,8 @@ extension EntitlementService {
         public var log: @Sendable (RequestRecord) -> Void = { _ in }
         /// Whether ``log`` also receives records of successful requests.
         public var logsEveryRequest = false
-        /// Receives the server's own failures, with the id of the request or the name of the background job. Called on
-        /// any thread.
+        /// Receives the server's own failures, with the id of the request, or the name of the background job or
+        /// check. Called on any thread.
         public var reportFailure: @Sendable (_ requestID: String, _ error: any Error) -> Void = { _, _ in }
         /// Returns unpredictable bytes, for API keys and secrets.
         public var randomBytes: @Sendable (Int) -> [UInt8] = KeyText.randomBytes

@@ -30,7 +30,7 @@ actor StatusPoller {
     /// The last event that this server has scanned. After a crash some events are scanned again, which changes nothing.
     private var lastScanned: [LedgerID: Int64] = [:]
 
-    /// Returns `nil` if no app has a client.
+    /// Returns `nil` if no app has a client for an environment of the server.
     init?(_ configuration: EntitlementService.Configuration, _ readers: [BundleID: StoreReader], _ ledger: Ledger) {
         var clients: [LedgerID: AppStoreServerAPIClient] = [:]
         for app in configuration.apps {

@@ -4,7 +4,7 @@ import SQLStorage
 import StoreModel
 
 extension Ledger {
-    /// Returns all data about a customer as JSON, after refreshing an expired answer; `nil` for an unknown customer.
+    /// Returns the data about a customer as JSON, after refreshing an expired answer; `nil` for an unknown customer.
     func export(_ key: CustomerKey) async throws -> JSONValue? {
         _ = try await answer(key)
         return try database.read { connection in

@@ -3,7 +3,8 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// A replica of the database. It is read if the database fails, or first if a request names the revision that it needs.
+/// A replica of the database. It is read if the database fails, or first if a request names the least revision of its
+/// answer.
 ///
 /// Its lag is the age of the newest heartbeat of a server. Heartbeats have the time of the primary's clock.
 final class Standby: Sendable {
