@@ -1,6 +1,6 @@
 import Primitives
 
-/// An error that keeps the server from starting or continuing. Its reason says what to do.
+/// An error of the server, or of a tool that works with its ledger. Its reason says what failed.
 ///
 /// Two errors are equal when their codes are. A refused request is not an error: it gets a response.
 public struct EntitlementServerError: Error, Equatable, Sendable, CustomStringConvertible {
@@ -9,7 +9,7 @@ public struct EntitlementServerError: Error, Equatable, Sendable, CustomStringCo
 
     /// The kind of failure.
     public let code: Code
-    /// A sentence that says what failed and what to do.
+    /// A sentence that says what failed and, if possible, what to do.
     public let reason: String
     /// The error that caused this one, if any.
     public let underlying: (any Error)?
@@ -18,7 +18,7 @@ public struct EntitlementServerError: Error, Equatable, Sendable, CustomStringCo
     ///
     /// - Parameters:
     ///   - code: The kind of failure.
-    ///   - reason: A sentence that says what failed and what to do.
+    ///   - reason: A sentence that says what failed and, if possible, what to do.
     ///   - underlying: The error that caused this one, if any.
     public init(_ code: Code, _ reason: String, underlying: (any Error)? = nil) {
         self.code = code

@@ -56,7 +56,7 @@ extension EntitlementService {
         return jobs
     }
 
-    /// Runs every second of real time, so that it notices when the store's clock jumps.
+    /// The job runs every second of real time, so that it notices when the store's clock jumps.
     private static func sweepJob(_ configuration: Configuration, _ parts: Parts) -> BackgroundJob {
         let ledgerIDs = configuration.apps.flatMap { app in
             configuration.environments.map { LedgerID(app: app.bundleID, environment: $0) }
@@ -109,7 +109,7 @@ extension EntitlementService {
         }
     }
 
-    /// Runs every second, because a reader of an older snapshot can block the purge for a moment or for an hour.
+    /// The job runs every second, because a reader of an older snapshot can block the purge for a moment or an hour.
     private static func erasureJob(_ parts: Parts) -> BackgroundJob {
         BackgroundJob(name: "erasure", pause: 1) { [ledger = parts.ledger] in
             try await ledger.purge()

@@ -22,7 +22,7 @@ extension EntitlementService {
             public var credits = CreditTable()
             /// The rule for a purchase that a second customer presents.
             public var transferMode = TransferMode.transfer
-            /// Whether requests with the public key also need the token of the customer that they concern.
+            /// Whether requests with the public key also need a customer token.
             public var requiresCustomerTokens = false
             /// The price points for clients that use the formats of Palta (Documentation/Reference/HTTP.md).
             /// `PricePointInternal(_:)` creates one from a product.
@@ -59,7 +59,7 @@ extension EntitlementService {
         /// `isExclusive`. Several servers can share a PostgreSQL database.
         public var database: any SQLDatabase
         /// A replica of a shared database. Customers are read from it if the request has `Souk-Min-Revision` or the
-        /// database fails. The service does not close it.
+        /// database fails, and API keys if the database fails. The service does not close it.
         public var standby: (any SQLDatabase)?
         /// The lag of the standby, in seconds, above which it is not read.
         public var standbyLag: TimeInterval = 10
@@ -71,7 +71,7 @@ extension EntitlementService {
         /// replaced them in a shared database.
         ///
         /// With `false`, the later rules stay active, so that a server with an older configuration does not revert
-        /// them. A server that does not share its database always uses its own rules.
+        /// them. With SQLite, a server always uses its own rules.
         public var activatesFormerRules = false
         /// The version of the program in the response to GET `/`; `nil` leaves it out.
         public var version: String?
@@ -83,9 +83,10 @@ extension EntitlementService {
         public var clock: any WallClock = SystemClock()
         /// The clock of real time, for example for the expiry of idempotency keys. It is independent of ``clock``.
         public var realClock: any WallClock = SystemClock()
-        /// The clock of rate limits and of the key cache. Setting the date does not affect it.
+        /// The clock of rate limits, caches and time limits. Setting the date does not affect it.
         public var monotonicClock = MonotonicClock()
-        /// The largest request body in bytes. 100 transactions of the usual size take a fifth of the default.
+        /// The largest body with transactions or a receipt, in bytes; bodies of other endpoints have fixed limits. 100
+        /// transactions of the usual size take a fifth of the default.
         public var maximumBody = 4 << 20
         /// The size of the in-memory cache of answers about customers, in bytes. A typical answer takes about 1200
         /// bytes, and reading it from the cache takes no query. Use 0 if other processes write to the SQLite file,
@@ -93,8 +94,8 @@ extension EntitlementService {
         public var answerMemory = 256 << 20
         /// Creates the id of a request. Each response has it as `Souk-Request-Id`.
         public var makeRequestID: @Sendable () -> String = uniqueRequestIDs()
-        /// Creates the ids of grants and of this server, and the pseudonyms of erased customers. They must be
-        /// unpredictable.
+        /// Creates the ids of grants, of credit grants and of this server, and the pseudonyms of erased customers. They
+        /// must be unpredictable.
         public var makeGrantID: @Sendable () -> String = { UUID().uuidString.lowercased() }
         /// The keys of signed answers. The first key signs the answers to requests with `?nonce=`. All are published,
         /// so that clients can learn a key before its first use and verify its signatures after its last use. Without
@@ -110,14 +111,14 @@ extension EntitlementService {
         package var figures = FigureSettings.usual
         /// The webhooks that receive events.
         public var webhooks: [Webhook] = []
-        /// The transport of webhooks. It is required if there are any.
+        /// The transport of webhooks. It is required if there are webhooks.
         public var webhookTransport: (any HTTPTransport)?
         /// The number of attempts of a delivery, and the pauses between them: 9 to 17 hours in all.
         public var webhookBackoff = Backoff(attempts: 15, initial: .seconds(5), maximum: .seconds(6 * 3600))
         /// Returns a number from 0 to 1, which varies pauses.
         public var random: @Sendable () -> Double = { .random(in: 0...1) }
-        /// The retention of events in seconds of the store's clock. Events that a webhook has not received are kept
-        /// longer.
+        /// The retention of events in seconds of the store's clock. Events that must still be delivered to a webhook are
+        /// kept longer.
         public var eventRetention: TimeInterval = 30 * 86400
         /// The number of seconds without an event after which a stream sends a comment, so that clients do not consider
         /// the connection broken.
@@ -133,8 +134,8 @@ extension EntitlementService {
         public var log: @Sendable (RequestRecord) -> Void = { _ in }
         /// Whether ``log`` also receives records of successful requests.
         public var logsEveryRequest = false
-        /// Receives the server's own failures, with the id of the request or the name of the background job. Called on
-        /// any thread.
+        /// Receives the server's own failures, with the id of the request, or the name of the background job or
+        /// check. Called on any thread.
         public var reportFailure: @Sendable (_ requestID: String, _ error: any Error) -> Void = { _, _ in }
         /// Returns unpredictable bytes, for API keys and secrets.
         public var randomBytes: @Sendable (Int) -> [UInt8] = KeyText.randomBytes

@@ -15,8 +15,8 @@ extension EntitlementService {
     ///   - app: The app that the server answers for.
     ///   - environments: The environments whose facts are accepted.
     ///   - configure: A closure that changes the configuration.
-    /// - Throws: The errors of ``init(configuration:)``, and `SQLError` if the file cannot be opened or another process
-    ///   uses it.
+    /// - Throws: The errors of ``init(configuration:)`` and of `configure`, and `SQLError` if the file cannot be opened or
+    ///   another process uses it.
     public convenience init(
         ledgerAt file: URL, for app: Configuration.App, environments: [StoreEnvironment] = [.production, .sandbox],
         configure: (inout Configuration) throws -> Void = { _ in }

@@ -11,7 +11,7 @@ import StoreModel
 ///     let keys = try await service.createMissingKeys { try save($0) }
 ///
 /// Bind this `HTTPHandler` to a listener, or call it in process. A transaction is acknowledged only after it is
-/// durable. Reads of a customer return without suspension while the stored answer is valid.
+/// durable. With SQLite, reads of a customer return without suspension while the stored answer is valid.
 public final class EntitlementService: HTTPHandler {
     /// The dependencies of endpoints and background jobs.
     struct Parts: Sendable {
@@ -23,7 +23,7 @@ public final class EntitlementService: HTTPHandler {
         let readers: [BundleID: StoreReader]
         /// `nil` if no app has a client of the App Store Server API.
         let statusPoller: StatusPoller?
-        /// The servers that share the database; `nil` if it is not shared.
+        /// The servers that share the database; `nil` with SQLite.
         let registry: ServerRegistry?
         /// `nil` if the console is off.
         let consoleSessions: ConsoleSessions?
@@ -43,7 +43,8 @@ public final class EntitlementService: HTTPHandler {
     /// Creates a server, after migrating its database.
     ///
     /// - Parameter configuration: The configuration of the server.
-    /// - Throws: ``EntitlementServerError`` with `invalidConfiguration`, and the errors of the database.
+    /// - Throws: ``EntitlementServerError`` with `invalidConfiguration`, or with `internalInconsistency` for a damaged
+    ///   ledger, and the errors of the database.
     public init(configuration: Configuration) async throws {
         try configuration.check()
         let database = configuration.database
@@ -130,8 +131,8 @@ public final class EntitlementService: HTTPHandler {
 
     /// Runs the background jobs, which recompute expired answers, post events to webhooks, delete old events, and more.
     ///
-    /// Call it once, in a task beside the listener. It returns after its task was cancelled. By then the streams of
-    /// events have ended, so that the listener can stop without cutting connections.
+    /// Call it once, in a task beside the listener. It returns after its task was cancelled. Each stream of events then
+    /// ends after its last events, so that the listener can stop without cutting connections.
     ///
     /// - Throws: `SQLError` with `newerSchema` if a newer program changed the schema of a shared database in a way that
     ///   this program does not support. Stop the server then.
@@ -180,8 +181,8 @@ public final class EntitlementService: HTTPHandler {
 
     private func newKey(_ kind: KeyKind) -> String { KeyText.make(kind, from: configuration.randomBytes(32)) }
 
-    /// Stores the apps, and returns their token secrets and active rules. If the database is not shared, invalidates
-    /// the stored answers of an app whose features changed.
+    /// Stores the apps, and returns their token secrets and active rules. With SQLite, invalidates the stored answers of
+    /// an app if its features or the reducer changed.
     private static func registerApps(
         _ configuration: Configuration, into database: any SQLDatabase
     ) async throws -> (secrets: [BundleID: [UInt8]], rules: ActiveRules) {
@@ -234,7 +235,7 @@ public final class EntitlementService: HTTPHandler {
         return (secrets, ActiveRules(entries))
     }
 
-    /// Returns a digest of all values, besides the facts, on which stored answers depend.
+    /// Returns a digest of the features and of the reducer's version, on which stored answers depend.
     static func rulesDigest(_ features: FeatureMap) -> [UInt8] {
         let products = features.features.mapValues { products in
             JSONValue.array(products.map(\.rawValue).sorted().map { .string($0) })

@@ -16,10 +16,10 @@ import Primitives
 ///     server.terminate()
 ///     #expect(await server.end() == 0)
 ///
-/// It uses `posix_spawn`. Foundation's `Process` fails with more than about 1,300 open files. It also passes the signal
-/// mask of the calling thread to the child, so some children never receive SIGTERM. This child has an empty mask,
-/// default signal handlers, and only its standard streams. Blocking calls run on their own threads, never on Swift's
-/// task threads.
+/// It uses `posix_spawn`, because Foundation's `Process` fails with more than about 1,300 open files. `Process` also
+/// passes the signal mask of the calling thread to the child, so some children never receive SIGTERM. This child has an
+/// empty mask, default signal handlers, and only its standard streams. Blocking calls run on their own threads, never on
+/// Swift's task threads.
 package final class ChildProgram: Sendable {
     /// The target or source of a standard stream of the child.
     package enum Stream: Sendable {
@@ -133,7 +133,7 @@ package final class ChildProgram: Sendable {
         if let descriptor { close(descriptor) }
     }
 
-    /// Waits for the end. Returns the exit status; 128 plus the signal's number after a signal; -1 when the waiting
+    /// Waits for the child's end. Returns the exit status; 128 plus the signal's number after a signal; -1 when the waiting
     /// task is cancelled.
     package func end() async -> Int32 {
         for await code in exit.stream() { return code }

@@ -2,7 +2,8 @@ import Foundation
 import Primitives
 import Testing
 
-/// An independent program that checks a result: Graphviz, or a Python script of `Tests/Judges` with its packages.
+/// An independent program that checks a result: an installed one such as Graphviz or OpenSSL, or a Python script of
+/// `Tests/Judges` with its packages.
 package enum OutsideJudge {
     /// The Python interpreter with the packages of the scripts; `make test` sets it in `SOUK_PYTHON`.
     package static var python: String? { ProcessInfo.processInfo.environment["SOUK_PYTHON"] }

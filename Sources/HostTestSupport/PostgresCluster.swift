@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// A PostgreSQL server of this process, with its data and its socket in a temporary folder. When the process ends, the
-/// server stops and the folder is removed.
+/// A PostgreSQL server of this process, with its data and its socket in a temporary folder. When this object is released
+/// or the process ends, the server stops and the folder is removed.
 ///
 ///     let url = try await PostgresCluster.shared().makeDatabase()
 ///
@@ -81,7 +81,7 @@ package final class PostgresCluster: Sendable {
     /// accepts writes as soon as `pg_is_in_recovery()` is false.
     package func restore(to timestamp: String) async { await program.write(timestamp + "\n") }
 
-    /// Kills the server, as in a crash. Throws `POSIXError` when it has no process any more.
+    /// Kills the server, as in a crash. Throws an error when the server has no process any more.
     package func kill() throws {
         let file = try String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8)
         guard let id = file.split(separator: "\n").first.flatMap({ Int32($0) }), Foundation.kill(id, SIGKILL) == 0

@@ -23,7 +23,7 @@ package final class SteeredDatabase: SQLDatabase {
         case customerNotLocked
         /// The redemptions of a promotion are read, and the incremented number is written.
         case promotionReadFirst
-        /// An event is queued for a webhook at every ingestion.
+        /// A delivery is inserted even if the webhook has one of the same event.
         case deliveryNotUnique
         /// Events are numbered before the commit.
         case eventsNumberedFirst

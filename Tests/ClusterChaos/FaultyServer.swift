@@ -11,9 +11,10 @@ import StoreModel
 
 /// An entitlement server over PostgreSQL with a fault of `SteeredDatabase`, to show that a checker detects it.
 ///
-/// Settings: `database`, `isolation`, `fault` (none without it), `app`, `root` (a certificate), `features` (a file with
-/// credits), `mode` (a transfer mode), `webhook` and `secret` (its URL and a file), `rules=remove` to remove the
-/// constraints of the tables. Prints its URL in its first line, as `souk serve` does, and ends at the end of its input.
+/// Settings: `database`, `isolation`, `fault` (none if absent), `app`, `root` (a file with a certificate), `features` (a
+/// file with credits), `mode` (a transfer mode), `webhook` (its URL), and `secret` (a file with its secret). With
+/// `rules=remove`, the constraints that would prevent the fault are removed. Prints its URL in its first line, as
+/// `souk serve` does, and ends at the end of its input.
 struct FaultyServer {
     private let settings: [String: String]
 

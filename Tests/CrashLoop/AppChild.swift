@@ -10,8 +10,8 @@ import StoreModel
 import Testing
 import ZipExtraction
 
-/// An app that buys one product unless it is sold already, and fetches its content if there is any. It ends when the
-/// server has acknowledged the purchase and the store has finished it.
+/// An app that buys one product unless its account has bought it already, and fetches its content if there is any. It
+/// ends when the server has acknowledged the purchase, the store has finished it, and the content was fetched.
 struct AppChild {
     private let account: String
     private let product: String

@@ -7,7 +7,7 @@ import StoreModel
 
 /// Serves a new version of the content, and records from which byte on each account requests it.
 final class ContentShop: HTTPHandler {
-    /// The bytes of one request of an app, so that there are many points for a kill.
+    /// The number of bytes that an app requests at once. It is small, so that there are many points for a kill.
     static let piece = 32 << 10
 
     static let old = ["title": Array("old".utf8)]

@@ -102,7 +102,7 @@ struct CrashDriver {
         return failures
     }
 
-    // MARK: - Both sides
+    // MARK: - App and server
 
     private func killApp(at point: Int) async throws -> Bool {
         let server = try Child(["server"] + serverSettings("app-side"))

@@ -275,7 +275,7 @@ extension ServerBench {
 
 @Suite(.onBothEngines) struct SearchTests {
     @Test(arguments: [999, 1000, 1001])
-    func `customers with many other names are found once each, in their order`(count: Int) async throws {
+    func `customers with many aliases are found once each, in the order of their ids`(count: Int) async throws {
         let bench = try await ServerBench()
         for customer in ["anna", "ben", "carl", "dora"] { _ = try await bench.grant(to: customer) }
         try await bench.database.write { connection in

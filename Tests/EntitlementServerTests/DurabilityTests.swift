@@ -21,7 +21,7 @@ import Testing
         let leftovers: [ServerBench.Folder]
     }
 
-    /// With rare checkpoints, and with one after each write.
+    /// With rare and with frequent checkpoints.
     @Test(.onSQLite, arguments: [12_000, 8])
     func `after a power cut each acknowledged request is stored, and no request is stored in part`(
         foldedPages: Int

@@ -281,7 +281,10 @@ import Testing
         await bench.close()
     }
 
-    @Test func `erasing the customer of a token keeps the purchase with the customers that claimed it`() async throws {
+    @Test
+    func `after the erasure of a token's customer, a new presenter does not change an earlier presenter's features`()
+        async throws
+    {
         let bench = try await ServerBench { $0.apps[0].transferMode = .share }
         let signed = try bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         #expect(try await bench.post(signed, for: "ben").active() == ["pro"])
@@ -310,7 +313,9 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an export contains all data of a customer`() async throws {
+    @Test func `an export contains a customer's answer, aliases, facts, claims, grants, redemptions and events`()
+        async throws
+    {
         let bench = try await ServerBench { $0.apps[0].credits = CreditTests.table }
         _ = try await bench.post([bench.period("1"), bench.coins("2")], renewals: [bench.renewalInfo()])
         _ = try await bench.grant("gift")

@@ -170,7 +170,9 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a ledger that another program has locked is unavailable, with and without a key`() async throws {
+    @Test func `a ledger that another program has locked is unavailable, with and without an idempotency key`()
+        async throws
+    {
         let gate = GateBox()
         let bench = try await ServerBench(wrapping: gate.wrap)
         gate.database?.fail(with: SQLError(.busy, "The database is locked."))
@@ -183,7 +185,9 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the second of two concurrent requests is refused when the first takes too long`() async throws {
+    @Test func `the second of two concurrent requests with one idempotency key is refused if the first takes too long`()
+        async throws
+    {
         let gate = GateBox()
         let bench = try await ServerBench(wrapping: gate.wrap)
         let database = try #require(gate.database)

@@ -69,7 +69,9 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a merge adds the credit of both, and an item that both redeemed stays paid twice`() async throws {
+    @Test func `a merge adds the credit of both customers, and an item that both redeemed stays paid twice`()
+        async throws
+    {
         let bench = try await bench()
         for (customer, amount) in [("anna", 70), ("anonymous-1", 10)] {
             _ = try await bench.give(amount, to: customer)
@@ -115,7 +117,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `a repetition gives once, and an event reports the credit`() async throws {
+    @Test func `a repeated request gives credit once, and an event reports the credit`() async throws {
         let bench = try await bench()
         _ = try await bench.post(bench.purchase("9"))
         let first = try await bench.give(50, headers: ["Idempotency-Key": "k"])
@@ -131,7 +133,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `only a secret key gives credit, and an invalid gift is refused with the name of its field`()
+    @Test func `only a secret key gives credit, and an invalid credit grant is refused with the name of its field`()
         async throws
     {
         let bench = try await bench()
@@ -147,7 +149,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `concurrent gifts and redemptions lose nothing and spend nothing twice`() async throws {
+    @Test func `concurrent credit grants and redemptions lose nothing and spend nothing twice`() async throws {
         let bench = try await bench()
         _ = try await bench.give(5)
         let paid = try await withThrowingTaskGroup(of: Int.self) { group in
@@ -187,9 +189,9 @@ extension ServerBench {
         _ = try await bench.give(50)
         _ = try await bench.redeem([("cat", "filter")])
         let export = try await bench.send(.get, "/v1/customers/anna/export", as: .secret).json
-        let gift = try #require(export["grantedCredit"]?[0])
-        #expect(gift["credit"] == "coins" && gift["amount"] == 50 && gift["reason"] == "an apology")
-        #expect(gift["grantedAt"]?.stringValue != nil && gift["id"]?.stringValue != nil)
+        let grant = try #require(export["grantedCredit"]?[0])
+        #expect(grant["credit"] == "coins" && grant["amount"] == 50 && grant["reason"] == "an apology")
+        #expect(grant["grantedAt"]?.stringValue != nil && grant["id"]?.stringValue != nil)
         #expect(export["redemptions"]?[0]?["granted"] == 5 && export["redemptions"]?[0]?["cost"] == 5)
         await bench.close()
     }

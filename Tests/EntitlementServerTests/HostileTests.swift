@@ -69,7 +69,7 @@ import Testing
     }
 
     @Test(.onSQLite)
-    func `a control character in a name of a path or in a header's value is malformed, at every endpoint`()
+    func `a control character in a path parameter of any endpoint or in a header is refused`()
         async throws
     {
         let bench = try await ServerBench()
@@ -102,7 +102,8 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `SQL and control characters in every string of a body change no other rows`()
+    @Test(.onSQLite)
+    func `SQL and control characters in the strings of a body change no fact and no other customer's answer`()
         async throws
     {
         let bench = try await ServerBench()

@@ -53,7 +53,7 @@ import Testing
         return .json(json)
     }
 
-    // MARK: - Two forms
+    // MARK: - Two Unicode forms
 
     @Test func `a customer id in another Unicode form is another customer, on every route`() async throws {
         let bench = try await Self.bench()
@@ -161,7 +161,9 @@ import Testing
         await bench.close()
     }
 
-    @Test func `random customers in two forms have two answers, from memory and from the database`() async throws {
+    @Test func `random customer ids in two Unicode forms have two answers, from memory and from the database`()
+        async throws
+    {
         let bench = try await Self.bench()
         var numbers = SeededNumbers(state: 31)
         for round in 0..<UnicodeForms.rounds(60, cost: 20) {
@@ -179,7 +181,10 @@ import Testing
 
     // MARK: - Bytes that are not UTF-8
 
-    @Test(.onSQLite) func `an escape that is not UTF-8 is refused, in every parameter of every route`() async throws {
+    @Test(.onSQLite)
+    func `a percent-escape that is not UTF-8 is refused in every path parameter, and in the queries of lists`()
+        async throws
+    {
         let bench = try await Self.bench()
         let before = try bench.contents()
         for endpoint in bench.service.endpoints {

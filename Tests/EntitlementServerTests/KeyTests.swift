@@ -88,7 +88,7 @@ import Testing
     private let subscriptions = "/subscriptions-tracker/get-subscriptions"
     private let anna: JSONValue = ["customerId": ["type": "merchant-str", "value": "anna"]]
 
-    @Test func `features and subscriptions have the formats of the feature provisioner`() async throws {
+    @Test func `features and subscriptions have the formats of Palta`() async throws {
         let bench = try await ServerBench()
         let start = bench.clock.now()
         _ = try await bench.post(

@@ -28,7 +28,7 @@ import Testing
 
     private static func isLock(_ sql: String) -> Bool { sql.hasSuffix("FOR UPDATE") || sql.contains("WHERE false") }
 
-    @Test func `rows are locked before they are read, and always in the same order`() async throws {
+    @Test func `a request locks tokens and then purchases, each in order, before it reads them`() async throws {
         let (bench, recorder) = try await lockingBench()
         let (anna, ben) = (CustomerID("anna").appAccountToken, CustomerID("ben").appAccountToken)
         recorder.reset()

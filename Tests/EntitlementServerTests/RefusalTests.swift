@@ -59,7 +59,7 @@ import Testing
         await bench.close()
     }
 
-    /// A body that `WireJSON` decodes.
+    /// The endpoint decodes the body with `WireJSON`.
     @Test(arguments: [
         (#"{"feature":"pro","reason":"a","reason":"b"}"#, "malformed", nil, "twice in one object"),
         (#"{"feature":"pro","reason":"a","other":{"é":1,"e\u0301":2}}"#, "malformed", nil, "twice in one object"),
@@ -201,7 +201,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `health needs no key`() async throws {
+    @Test func `health and readiness need no key`() async throws {
         let bench = try await ServerBench()
         #expect(try await bench.send(.get, "/healthz", as: .none).status == 200)
         #expect(try await bench.send(.get, "/readyz", as: .none).status == 200)

@@ -74,7 +74,7 @@ import Testing
     }
 
     /// The headers of signed data are in another table than the facts, each with its digest.
-    @Test func `a changed header is found, and repaired by the next fact with it`() async throws {
+    @Test func `a changed header is found, and repaired by the next fact with the same header`() async throws {
         let bench = try await populatedBench()
         try await bench.database.write { connection in
             for row in try connection.query("SELECT number, bytes FROM signed_header") {

@@ -75,7 +75,7 @@ import Testing
         return bench
     }
 
-    @Test func `sources of every format are compared with their rows`() async throws {
+    @Test func `sources of every format agree with their rows`() async throws {
         let bench = try await populatedBench()
         let report = try replay(bench)
         #expect(report.differences == [])

@@ -132,7 +132,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `a restore keeps the keys that were made and revoked since the backup`() async throws {
+    @Test(.onSQLite) func `a restore keeps the new keys and the revocations since the backup`() async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         let old = try await bench.anotherKey()
@@ -203,7 +203,8 @@ import Testing
         #expect(try await restore(backup, to: folder).isOfAnotherLedger)
     }
 
-    @Test(.onSQLite) func `customers erased since the backup are erased from it, and from the files beside it`()
+    @Test(.onSQLite)
+    func `customers erased since the backup are erased from the restored ledger, and from the files beside it`()
         async throws
     {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
@@ -289,7 +290,8 @@ import Testing
         #expect(try await !restore(newest, to: folder).isIncomplete)
     }
 
-    @Test(.onSQLite) func `a ledger that lacks a revocation or an erasure of the backup counts as older`() async throws
+    @Test(.onSQLite) func `a ledger that lacks a key, a revocation or an erasure of the backup is incomplete`()
+        async throws
     {
         for change in ["DELETE FROM erased_name", "UPDATE api_key SET revoked_at = NULL", "DELETE FROM api_key"] {
             let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
@@ -316,7 +318,9 @@ import Testing
         await database.close()
     }
 
-    @Test(.onSQLite) func `customers that were merged after the backup are both erased`() async throws {
+    @Test(.onSQLite) func `two customers that were merged and erased after the backup are both erased by the restore`()
+        async throws
+    {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         _ = try await bench.post(bench.purchase("1"), for: Self.name)
@@ -333,7 +337,9 @@ import Testing
     }
 
     /// In the backup three purchases have tokens of unknown customers. ben has presented one of them.
-    @Test(.onSQLite) func `a customer of whom the backup contains only the token is erased from it`() async throws {
+    @Test(.onSQLite) func `a customer of whom the backup contains only the token is erased from the restored ledger`()
+        async throws
+    {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         let bench = try await ServerBench(folder: folder)
         let uuid = "6f9619ff-8b86-d011-b42d-00cf4fc964ff"
@@ -395,7 +401,7 @@ import Testing
         try expectNothing(of: [Self.name, Self.alias], in: folder)
     }
 
-    @Test(.onSQLite) func `an erasure that is committed during a compaction causes another one`()
+    @Test(.onSQLite) func `an erasure that is committed during a compaction causes another compaction`()
         async throws
     {
         let bench = try await ServerBench()
@@ -413,7 +419,7 @@ import Testing
     }
 
     @Test(.onSQLite, arguments: [true, false])
-    func `no event id is used twice, and streams get events.expired for lost ones`(isKnown: Bool) async throws {
+    func `after a restore no event id is used twice, and lost events count as deleted`(isKnown: Bool) async throws {
         let (folder, elsewhere) = (try ServerBench.Folder(), try ServerBench.Folder())
         var bench = try await ServerBench(folder: folder)
         _ = try await bench.grant("first", to: "anna")

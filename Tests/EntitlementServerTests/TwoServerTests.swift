@@ -542,7 +542,7 @@ struct TwoServerTests {
         }
     }
 
-    @Test func `a server whose clock is behind sends the answers of others, and builds on them`() async throws {
+    @Test func `a server whose clock is behind sends the answers of other servers, and builds on them`() async throws {
         try await Self.withPair(.serializable) { pair in
             let first = pair.first
             let behind = try await Self.server(beside: first, clock: ManualClock())

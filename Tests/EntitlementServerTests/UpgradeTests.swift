@@ -46,7 +46,9 @@ struct UpgradeTests {
         }
     }
 
-    @Test func `a migration that an older server does not support waits until none of them runs`() async throws {
+    @Test func `a migration that a running older server does not support is refused until that server has ended`()
+        async throws
+    {
         try await Self.withServer { bench in
             let error = #expect(throws: SQLError(.busy, "")) { try bench.database.migrate(Self.newerRelease) }
             let newest = try #require(Schema.migrations(for: .postgreSQL).last).name

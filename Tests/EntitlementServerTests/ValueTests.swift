@@ -23,7 +23,9 @@ import Testing
     private func prints(_ count: Int) -> [(String, String)] { (0..<count).map { ("print-\($0)", "print") } }
 
     @Test(arguments: TransferMode.allCases)
-    func `ten customers that present one purchase of ten prints redeem ten in all`(mode: TransferMode) async throws {
+    func `ten customers that present one purchase of ten prints redeem ten prints in all`(mode: TransferMode)
+        async throws
+    {
         let bench = try await bench(mode)
         let signed = try bench.coins("1")
         var redeemed = 0
@@ -86,7 +88,9 @@ import Testing
     }
 
     @Test(arguments: [TransferMode.transfer, .share])
-    func `a refund reduces the credit that spent the units, wherever the purchase is`(mode: TransferMode) async throws {
+    func `a refund reduces the credit of the customer who spent the units, even if another customer has the purchase`(
+        mode: TransferMode
+    ) async throws {
         let bench = try await bench(mode)
         _ = try await bench.post(bench.coins("1"))
         _ = try await bench.redeem(prints(10))
@@ -357,10 +361,10 @@ private struct ValueLife {
         for (purchase, spent) in spent where spent > 10 * quantities[purchase] {
             return "purchase \(purchase) gave \(10 * quantities[purchase]) units, but \(spent) were spent"
         }
-        let gifts = try number("amount", in: "granted_credit")
-        guard gifts == given else { return "operators gave \(given) units, but the ledger has \(gifts)" }
-        let paidByGifts = try number("granted", in: "redemption")
-        let sum = spent.reduce(paidByGifts) { $0 + $1.1 }
+        let granted = try number("amount", in: "granted_credit")
+        guard granted == given else { return "operators gave \(given) units, but the ledger has \(granted)" }
+        let paidByGrants = try number("granted", in: "redemption")
+        let sum = spent.reduce(paidByGrants) { $0 + $1.1 }
         guard sum == acknowledged else { return "redemptions cost \(acknowledged) units, but \(sum) were paid" }
         let revoked = try await revoked()
         for customer in Self.names {

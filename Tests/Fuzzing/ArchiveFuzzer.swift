@@ -56,7 +56,7 @@ private struct Place {
         Fuzzing.claim(progress.written <= progress.total, "the written bytes do not exceed the total")
     }
 
-    /// The files of the content; a folder is empty.
+    /// Returns the bytes of each file by its path; none for a folder.
     func content() -> [String: Data] {
         let names = (try? FileManager.default.subpathsOfDirectory(atPath: folder)) ?? []
         return Dictionary(

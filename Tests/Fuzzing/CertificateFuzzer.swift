@@ -38,7 +38,7 @@ public func fuzzCertificates(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CI
         _ = try? Ed25519.PrivateKey(rest)
     default:
         let rules = OCSPAnswer.Rules(nonce: .none, tolerance: 300, lifetime: 900, maximumLength: 1 << 16)
-        let answer = try? OCSPAnswer(rest, to: world.question, trusting: world.chain.root, at: world.now, rules: rules)
+        let answer = try? OCSPAnswer(rest, to: world.request, trusting: world.chain.root, at: world.now, rules: rules)
         Fuzzing.claim(answer.map { !$0.isRevoked } ?? true, "no forged answer revokes a good certificate")
     }
     return 0
@@ -61,7 +61,7 @@ private struct World {
     let chain = Fuzzing.must { try SigningChain.open(in: Fuzzing.keys) }
     let anchors: [TrustAnchor]
     let subject: Certificate
-    let question: OCSPRequest
+    let request: OCSPRequest
     let signature: [UInt8]
     let now = Date(timeIntervalSince1970: 1_700_000_000)
 
@@ -79,10 +79,10 @@ private struct World {
         }
         let known = Fuzzing.must { try Certificate.all(inPEM: pem)[0] }
         subject = known
-        question = Fuzzing.must { try OCSPRequest(about: known, issuedBy: chain.intermediate, withNonce: false) }
+        request = Fuzzing.must { try OCSPRequest(about: known, issuedBy: chain.intermediate, withNonce: false) }
     }
 
-    /// The authority's own response to `question`, in DER.
+    /// The authority's own response to `request`, in DER.
     func goodAnswer() -> [UInt8] {
         let basic = OCSP_BASICRESP_new()
         let begin = ASN1_TIME_set(nil, Int(now.timeIntervalSince1970) - 60)
@@ -95,7 +95,7 @@ private struct World {
         let der = OpenSSL.der { i2d_OCSP_RESPONSE(response, $0) } ?? []
         let rules = OCSPAnswer.Rules(nonce: .none, tolerance: 300, lifetime: 900, maximumLength: 1 << 16)
         let answer = Fuzzing.must {
-            try OCSPAnswer(der, to: question, trusting: chain.root, at: now, rules: rules)
+            try OCSPAnswer(der, to: request, trusting: chain.root, at: now, rules: rules)
         }
         Fuzzing.claim(!answer.isRevoked, "the good answer is accepted")
         return der

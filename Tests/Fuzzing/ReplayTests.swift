@@ -59,7 +59,7 @@ import Testing
     }
 
     @Test(arguments: Replay.all.map(\.name))
-    func `a corpus holds inputs, from the shortest to the longest, none twice`(name: String) async throws {
+    func `a corpus is sorted by the length of its inputs, and has none twice`(name: String) async throws {
         let replay = try #require(Replay.all.first { $0.name == name })
         let inputs = try replay.committed().map(\.bytes)
         #expect(inputs.count >= 20)
@@ -71,7 +71,7 @@ import Testing
         #expect(!seeds.isEmpty)
     }
 
-    @Test func `the committed JWS were signed with the committed keys`() throws {
+    @Test func `a committed JWS is valid with the committed keys`() throws {
         #expect(try Replay.jws.committed().contains { isAcceptedJWS($0.bytes) })
     }
 }

@@ -114,7 +114,7 @@ extension AppStoreServerAPIError {
         return number < 1e11 ? now.addingTimeInterval(number) : Date(timeIntervalSince1970: number / 1000)
     }
 
-    /// Returns at most 200 characters of a text, without terminal control characters.
+    /// Returns at most 200 characters of a text, with the token and control characters replaced.
     private static func shown(_ text: String, without token: String) -> String {
         let clean = text.replacing(token, with: SensitiveHeaders.replacement).unicodeScalars.prefix(200).map { scalar in
             [.control, .format].contains(scalar.properties.generalCategory) ? " " : scalar

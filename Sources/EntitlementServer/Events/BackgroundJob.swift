@@ -3,7 +3,7 @@ import SQLStorage
 
 /// Work that the server repeats without a request, in steps.
 ///
-/// The next step follows at once while there is more to do, and otherwise after a pause or a commit.
+/// The next step follows at once while there is more to do, and otherwise after a pause, which a commit can end.
 struct BackgroundJob: Sendable {
     /// The name in reports of failures.
     let name: String

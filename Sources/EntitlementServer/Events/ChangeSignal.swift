@@ -22,7 +22,7 @@ struct ChangeSignal: Sendable {
 
     func send() { commits.send(()) }
 
-    /// Ends all waits, now and later.
+    /// Ends all waits for a commit, now and later.
     func end() { commits.finish() }
 
     /// Starts listening. A later commit ends the wait for this stream, even if the commit comes before the wait begins.

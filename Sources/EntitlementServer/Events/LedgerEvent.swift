@@ -3,7 +3,7 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// A change of a customer's entitlements, in the order of the ledger.
+/// A record of a change to a customer: of the answer, a merge, an erasure, or credit from an operator.
 struct LedgerEvent: Sendable {
     /// The number of the event. It grows across all ledgers of a database.
     let sequence: Int64
@@ -85,7 +85,7 @@ extension Ledger {
         }
     }
 
-    /// Deletes up to `limit` events from before `instant`, except those that one of `webhooks` has not received.
+    /// Deletes up to `limit` events from before `instant`, except those that must still be delivered to one of `webhooks`.
     ///
     /// - Returns: The number of deleted events.
     func expireEvents(before instant: Date, keptFor webhooks: [WebhookName], limit: Int) async throws -> Int {

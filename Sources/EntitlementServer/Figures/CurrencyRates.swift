@@ -6,7 +6,7 @@ import Primitives
 ///
 /// A rate is the price of one unit in the currency of the table. It is exact; no rate is computed from others.
 package struct CurrencyRates: Sendable, Equatable {
-    /// The name that answers and charts state.
+    /// The name of the table, which is shown in answers and charts.
     package let name: String
     /// The currency into which amounts are converted.
     package let currency: String

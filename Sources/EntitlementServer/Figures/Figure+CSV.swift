@@ -4,7 +4,7 @@ import StoreModel
 
 extension FigureQuery.Answer {
     /// The rows as CSV (RFC 4180), with the name of the rates for converted values. A text that a spreadsheet would
-    /// compute as a formula begins with an apostrophe.
+    /// compute as a formula gets an apostrophe before it.
     var csv: String {
         var lines = ["figure,at,group,age,value,currency" + (rates == nil ? "" : ",rates")]
         for row in rows {

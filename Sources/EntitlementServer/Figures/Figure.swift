@@ -18,13 +18,13 @@ package struct Figure: Sendable {
         case flow(FigureMeasure)
         /// The sum of a period, divided by another sum of the same period.
         case ratio(FigureMeasure, to: FigureMeasure)
-        /// The sum of a period, divided by a level before it.
+        /// The sum of a period, divided by the level before the period.
         case ratioToLevel(FigureMeasure, to: FigureMeasure)
-        /// The sum of a period, divided by a number of the same period.
+        /// The sum of a period, divided by a count of the same period.
         case mean(FigureMeasure, of: FigureMeasure)
         /// The sum of a period without the commissions of the sources.
         case withoutCommission(FigureMeasure)
-        /// For each age, the part of the subscriptions of a period that are active.
+        /// For each age, the part of a period's new subscriptions that are active at this age.
         case retention
     }
 

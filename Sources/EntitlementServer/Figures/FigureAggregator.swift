@@ -6,12 +6,12 @@ import StoreModel
 ///
 /// Each step reads the purchases that a few new facts belong to. For each of them it computes the contributions without
 /// and with the new facts, and adds the difference to the sums. The sums and the number of the last fact are written in
-/// one transaction, so a fact counts once, also after a crash and if two servers run the job. A purchase only writes
-/// its facts, and computes no sums. On SQLite it can wait for the short transaction of a step.
+/// one transaction, so a fact counts once, also after a crash and if two servers run the job. A request with purchases
+/// computes no sums. On SQLite it can wait for the short transaction of a step.
 ///
 /// On PostgreSQL a fact can be committed after another one with a greater number. So a step first reads the last number
-/// and then takes a transaction id. This id is greater than that of every transaction that took a smaller number for a
-/// fact. The step continues when all transactions with a smaller id have ended.
+/// and then takes a transaction id. This id is greater than that of every transaction that took a number up to the last
+/// one for a fact. The step continues when all transactions with a smaller id have ended.
 final class FigureAggregator: Sendable {
     /// The version of the definitions. Increase it when changed code computes other contributions from the same facts:
     /// then all sums are computed again. A server with an earlier version does not change the sums.
@@ -19,7 +19,7 @@ final class FigureAggregator: Sendable {
     /// The largest number of facts in one step. It is limited because writes on SQLite wait for the step's transaction.
     private let batchSize: Int64
 
-    /// A number of a fact, and the transaction that began after all facts up to it.
+    /// The number of a fact, and the id of a transaction that began after those of all facts up to this number.
     private struct Horizon: Sendable {
         let last: Int64
         let transaction: Int64
@@ -59,7 +59,7 @@ final class FigureAggregator: Sendable {
         return batch.position < last
     }
 
-    /// Deletes the sums of an earlier version.
+    /// Deletes the sums of an earlier version, and begins again with the first fact.
     private func startAgain() async throws -> Bool {
         try await database.write { connection in
             try connection.lockRows("SELECT 1 FROM figure_position WHERE id = 1", [])
@@ -74,8 +74,8 @@ final class FigureAggregator: Sendable {
         return true
     }
 
-    /// Returns the number of a fact before which no fact can appear any more; `nil` while a transaction could still
-    /// commit one.
+    /// Returns the number of a fact up to which no fact can appear any more; `nil` while a transaction could still commit
+    /// one.
     private func completeEnd(after position: Int64, _ last: Int64) async throws -> Int64? {
         guard database.dialect == .postgreSQL else { return last }
         var current = horizon.withLock(\.self)

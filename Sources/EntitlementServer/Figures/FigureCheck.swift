@@ -2,7 +2,7 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// Recomputes the figures from all facts up to their position, and compares.
+/// Recomputes the daily sums of the figures from all facts up to their position, and compares them with the stored sums.
 ///
 ///     let report = try FigureCheck.run(on: database)
 ///     print(report.differences)

@@ -36,10 +36,11 @@ package enum FigureInterval: String, CaseIterable, Sendable {
         }
     }
 
-    /// The earliest and the latest day of a question: 1970-01-01 and 9999-12-31.
+    /// The earliest and the latest day of a query: 1970-01-01 and 9999-12-31.
     package static let days: ClosedRange<Int64> = 0...2_932_896
 
-    /// Parses a day such as `2026-11-20`, or the day of a date of RFC 3339. A day outside of `days` counts as its end.
+    /// Parses a day such as `2026-11-20`, or the day of a date of RFC 3339. For a day outside of `days`, returns the
+    /// nearest day of the range.
     package static func day(from text: String) -> Int64? {
         let instant = RFC3339.date(from: text.utf8.count == 10 ? "\(text)T00:00:00Z" : text)
         return instant.map { min(max(FigureDay.containing($0), days.lowerBound), days.upperBound) }

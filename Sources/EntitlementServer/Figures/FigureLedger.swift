@@ -10,7 +10,8 @@ package struct FigureLedger: Sendable {
 
     /// - Parameters:
     ///   - app: The app; `nil` for all of the database.
-    ///   - environment: The environment. If `nil`, the first of production, sandbox and Xcode that has figures.
+    ///   - environment: The environment. If `nil`, the first of production, sandbox and Xcode that has figures, or else
+    ///     production.
     package init(
         of database: any SQLDatabase, app: BundleID?, environment: StoreEnvironment?
     ) throws {
@@ -30,7 +31,7 @@ package struct FigureLedger: Sendable {
         self.database = database
     }
 
-    /// Returns the answer to a question; `nil` if it has too many rows.
+    /// Returns the answer to a query; `nil` if it has too many rows.
     package func answer(to query: FigureQuery) throws -> FigureQuery.Answer? {
         try database.read { try query.answer(for: apps, in: environment, $0) }
     }
@@ -45,7 +46,7 @@ package struct FigureLedger: Sendable {
 }
 
 extension EntitlementService {
-    /// Adds all facts to the figures, as the background job does. Returns when there are none left.
+    /// Adds facts to the figures, as the background job does, until none is left that can be added now.
     package func addAllFactsToFigures() async throws {
         guard let job = jobs.first(where: { $0.name == Self.figuresJob }) else { return }
         while try await job.step() {}

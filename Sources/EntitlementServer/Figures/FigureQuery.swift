@@ -68,7 +68,7 @@ package struct FigureQuery: Sendable {
         }
     }
 
-    /// Returns the series of some ledgers of one environment.
+    /// Returns the values of the figure for some apps in one environment.
     ///
     /// - Returns: `nil` if there are over `maximumRows` rows.
     package func answer(
@@ -173,7 +173,7 @@ package struct FigureQuery: Sendable {
         return starts
     }
 
-    /// Returns the ratio of two numbers in millionths, rounded to the nearest one.
+    /// Returns the ratio of two numbers in millionths, rounded to the nearest millionth.
     private static func ratio(_ part: FigureValue, to whole: FigureValue) -> FigureValue {
         FigureValue.product(part.clamped, 1_000_000).rounded(dividedBy: whole.clamped)
     }

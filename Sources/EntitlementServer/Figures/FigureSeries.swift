@@ -134,7 +134,7 @@ struct FigureSeries: Sendable {
 }
 
 extension FigureValue {
-    /// The columns of the sum of several rows. Both sums have 64 bits: the number of rows is below 10^9.
+    /// The columns of the sum of several rows. Each fits in 64 bits, because the number of rows is below 10^9.
     fileprivate static let sums = """
         CAST(SUM(high * 1000000000 + value / 1000000000) AS BIGINT) AS billions,
         CAST(SUM(value % 1000000000) AS BIGINT) AS rest

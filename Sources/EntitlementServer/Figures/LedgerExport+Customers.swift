@@ -92,7 +92,8 @@ extension LedgerExport {
     // MARK: - Events
 
     /// Writes the events after `cursor` in the order of the feed. First comes a row `events.expired` for each app and
-    /// environment in which events after `cursor` were deleted; with the cursor 0 there is none.
+    /// environment in which events after `cursor` were deleted; with the cursor 0 there is none. A damaged event becomes
+    /// such a row, too.
     ///
     /// - Returns: The number of the last event, also if it was deleted.
     static func exportEvents(
@@ -166,7 +167,7 @@ struct CustomerPseudonyms {
         var secrets: [BundleID: HMACSHA256] = [:]
         for row in try connection.query("SELECT bundle_id, token_secret FROM app", []) {
             guard let secret: [UInt8] = try row["token_secret"] else { continue }
-            // A customer token is an HMAC of base64url text, which has no spaces.
+            // No customer token has this code: a token's code is the HMAC of base64url text, which has no spaces.
             let code = try HMACSHA256(key: secret).code(for: Array("souk export customer".utf8))
             secrets[BundleID(unchecked: try row["bundle_id"])] = try HMACSHA256(key: code)
         }

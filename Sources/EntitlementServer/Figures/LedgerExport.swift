@@ -8,7 +8,7 @@ import StoreModel
 /// A fact has what the ledger keeps unencrypted: products, amounts and dates, and nothing that identifies a person.
 /// Answers and events name customers by pseudonyms.
 package enum LedgerExport {
-    /// The rows of an export.
+    /// The kind of rows in an export.
     package enum Content: String, CaseIterable, Sendable {
         case facts, states, events, figures
 
@@ -67,8 +67,8 @@ package enum LedgerExport {
     private static func exportFacts(
         of database: any SQLDatabase, since cursor: Int64, _ body: ([JSONValue]) throws -> Void
     ) throws -> Int64 {
-        // On PostgreSQL a fact can be committed after one with a greater number. The position of the figures is a number
-        // up to which there are no such facts.
+        // On PostgreSQL a fact can be committed after one with a greater number. Up to the position of the figures, no
+        // fact can appear any more.
         let end: Int64 =
             database.dialect == .sqlite
             ? .max

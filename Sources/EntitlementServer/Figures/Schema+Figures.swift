@@ -54,8 +54,8 @@ extension Schema {
         ],
         minimumProgram: Schema.programs.name)
 
-    /// The multiple of 10^18 in a sum has the column `high`, so that neither column exceeds 64 bits. Servers without this
-    /// column do not change the sums, because the version of the sums is new.
+    /// The multiple of 10^18 in a sum is in the column `high`, so that neither column exceeds 64 bits. Servers that do not
+    /// know this column do not change the sums, because the version of the sums is new.
     static let figureSums = SQLMigration(
         "0022 figure sums",
         [

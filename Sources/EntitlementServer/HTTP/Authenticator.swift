@@ -59,7 +59,8 @@ struct RequestContext: Sendable {
     var path: PathParameters { call.path }
     var ledgerID: LedgerID { LedgerID(app: caller.app, environment: environment) }
 
-    /// Returns the customer in the path. Throws 400, 403 if the caller may not act for this customer, and 429.
+    /// Returns the customer in the path. Throws 400 for an invalid id, 403 if the caller may not act for this customer, and
+    /// 429 above the customer's rate limit.
     func customer() throws -> CustomerKey {
         guard let customer = CustomerID(rawValue: path["customer"]) else {
             throw Refusal.invalid("customer", "should have \(CustomerID.rule)")
@@ -100,7 +101,7 @@ struct Authenticator: Sendable {
     let makeID: @Sendable () -> String
     let report: @Sendable (_ requestID: String, any Error) -> Void
 
-    /// Apps whose public key also needs a customer token to read or write a customer.
+    /// Apps whose public key is accepted only with a customer token.
     let guarded: Set<BundleID>
     let tokens: CustomerTokens
     let limiter: RateLimiter

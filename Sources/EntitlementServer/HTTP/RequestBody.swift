@@ -6,7 +6,6 @@ import StoreModel
 /// Reads request bodies, and reports errors by field.
 enum RequestBody {
     static func bytes(of request: HTTPRequest, upTo limit: Int) async throws -> [UInt8] {
-        // The server does not decompress bodies. It refuses the header: a proxy could decompress the body and so change it.
         if let encoding = request.headers["Content-Encoding"],
             encoding.trimmingCharacters(in: .whitespaces).lowercased() != "identity"
         {

@@ -56,7 +56,7 @@ extension Schema {
 }
 
 /// Documents are encrypted like the sources of facts. Each has a key of its own, because a receipt can concern several
-/// purchases. The erasure of one of them erases the document.
+/// purchases. The erasure of any of these purchases erases the document.
 extension LedgerTransaction {
     /// Stores a document if it is new. If it concerns an erased purchase, it is stored without its content.
     func keep(_ document: PresentedDocument, about purchases: Set<TransactionID>) throws {

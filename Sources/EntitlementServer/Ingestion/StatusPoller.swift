@@ -7,7 +7,8 @@ import StoreModel
 /// may have been lost, or notifications may be off.
 ///
 /// Each subscription is polled at most once every few minutes, on all servers together: the ledger stores when it was
-/// polled last and when it is due. The App Store's answers become facts without a claim. Reads do not wait for polls.
+/// polled last and when it is due. The App Store's answers become facts without a claim. Reads of a customer do not wait
+/// for polls.
 actor StatusPoller {
     /// A subscription of one ledger, by its original transaction.
     struct Subscription: Hashable, Sendable {
@@ -29,7 +30,7 @@ actor StatusPoller {
     /// The last event that this server has scanned. After a crash some events are scanned again, which changes nothing.
     private var lastScanned: [LedgerID: Int64] = [:]
 
-    /// Returns `nil` if no app has a client.
+    /// Returns `nil` if no app has a client for an environment of the server.
     init?(_ configuration: EntitlementService.Configuration, _ readers: [BundleID: StoreReader], _ ledger: Ledger) {
         var clients: [LedgerID: AppStoreServerAPIClient] = [:]
         for app in configuration.apps {
@@ -73,8 +74,8 @@ actor StatusPoller {
     /// Returns whether there is a client for a ledger.
     nonisolated func canPoll(_ ledgerID: LedgerID) -> Bool { clients[ledgerID] != nil }
 
-    /// Polls a subscription for an operator, and writes an entry of the audit log with the facts. Returns `false` if it
-    /// is being polled or was polled within the pause.
+    /// Polls a subscription for an operator, and writes an entry of the audit log with the facts. Returns `false` if the
+    /// subscription is being polled or was polled within the pause.
     func poll(_ subscription: Subscription, noting note: AuditNote, about customer: CustomerID) async throws -> Bool {
         guard running[subscription] == nil else { return false }
         let now = realClock.now()
@@ -146,8 +147,8 @@ actor StatusPoller {
 
 /// The rows of polled subscriptions.
 extension Ledger {
-    /// Stores that a subscription is polled now. Returns `false` if any server polled it within the pause. Deletes the
-    /// rows of other subscriptions that were polled before the pause and have no next poll.
+    /// Stores that a subscription is polled now. Returns `false` if any server polled it within the pause. First deletes
+    /// the ledger's rows of subscriptions that have no next poll and were polled longer ago than the pause.
     fileprivate func beginPoll(of subscription: StatusPoller.Subscription, at now: Date) async throws -> Bool {
         let before = SQLValue.integer(now.addingTimeInterval(-StatusPoller.pause).milliseconds)
         return try await database.write { connection in
@@ -198,7 +199,7 @@ extension Ledger {
         }
     }
 
-    /// Returns the last scanned event of a ledger; `nil` before the first scan.
+    /// Returns the stored cursor of a ledger's scan; `nil` before the first scan.
     fileprivate func pollCursor(of ledgerID: LedgerID) throws -> Int64? {
         try database.read { connection in
             try connection.first(
@@ -207,7 +208,7 @@ extension Ledger {
         }
     }
 
-    /// Stores the subscriptions to poll, and the last scanned event.
+    /// Stores the subscriptions to poll, and the last scanned event as the cursor.
     fileprivate func recordLapsed(
         of purchases: Set<TransactionID>, in ledgerID: LedgerID, after sequence: Int64, at now: Date
     ) async throws {
@@ -263,7 +264,7 @@ extension Schema {
 }
 
 extension Ledger {
-    /// Appends facts of the store without a claim. An operator who asked for them gets an entry in the audit log.
+    /// Appends facts of the store without a claim. For an operator's poll, also writes the entry of the audit log.
     func append(
         _ facts: [PresentedFact], in ledgerID: LedgerID, noting note: AuditNote? = nil,
         about customer: CustomerID? = nil

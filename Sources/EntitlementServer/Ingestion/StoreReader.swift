@@ -115,7 +115,7 @@ struct PresentedReceipt: Sendable {
     let document: PresentedDocument
     /// The facts of the purchases that can be read.
     let facts: [PresentedFact]
-    /// The purchases that lack required fields, by their position in the receipt.
+    /// The purchases with missing or invalid fields, by their position in the receipt.
     let rejected: [RejectedTransaction]
 }
 

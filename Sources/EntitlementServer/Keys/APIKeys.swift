@@ -21,7 +21,7 @@ package struct APIKeys: Sendable {
         package let label: String?
         package let createdAt: Date
         package let revokedAt: Date?
-        /// The last use by a server, to the minute; `nil` if the ledger has stored no use of the key.
+        /// The last stored use; `nil` if there is none. Servers store the uses once a minute.
         package var usedAt: Date?
     }
 

@@ -5,7 +5,7 @@ import StoreModel
 
 /// Tokens with which a device acts for one customer, with only the app's public key.
 ///
-/// After a customer's login, the app's own server requests one with its secret key. A token is `<base64url of
+/// After a customer's login, the app's own server requests a token with its secret key. A token is `<base64url of
 /// {"c":customer,"u":seconds}>.<base64url of HMAC-SHA256>`, with a secret of the app that stays in the ledger. A token
 /// expires in real time and cannot be revoked before.
 struct CustomerTokens: Sendable {

@@ -5,10 +5,10 @@ import StoreModel
 
 /// The rights of an API key.
 package enum KeyKind: String, Sendable, CaseIterable {
-    /// Ships in apps: may present purchases and read a customer, at some endpoints only with the customer's token. All
-    /// other endpoints need a secret key.
+    /// Ships in apps: may present purchases, read a customer and, with the customer's token, merge anonymous ids and redeem
+    /// credit and codes. An app can require the token for all of this.
     case `public`
-    /// Stays on servers: may do everything.
+    /// Stays on servers: may do everything in its app.
     case secret
 }
 
@@ -65,7 +65,7 @@ final class KeyRing: Sendable {
         self.clock = clock
     }
 
-    /// Returns the app and rights of a key, or `nil` for an unknown key.
+    /// Returns the app and rights of a key, or `nil` for an unknown or revoked key.
     ///
     /// Finds the key by a hash or digest and compares it in constant time, so that the time of a request reveals nothing
     /// about other keys.

@@ -20,7 +20,7 @@ final class ActiveRules: Sendable {
 
     init(_ entries: [BundleID: Entry]) { self.entries = Locked(entries) }
 
-    /// Creates the rules of a server that does not share its database.
+    /// Creates rules without epochs, for a database that is not shared.
     convenience init(_ rules: [BundleID: AppRules]) { self.init(rules.mapValues { Entry(rules: $0) }) }
 
     subscript(app: BundleID) -> Entry { entries.withLock { $0[app] } ?? Entry() }
@@ -85,8 +85,8 @@ final class ActiveRules: Sendable {
         return (try entry(active, insteadOf: own), !isNew && !isActive)
     }
 
-    /// Reads the columns `epoch` and `rules`. If a later program wrote the rules, this one cannot read them and uses
-    /// `own` with the epoch -1, so that the later program recomputes the answers.
+    /// Reads the columns `epoch` and `rules`. If a program with another reducer wrote the rules, this one cannot read
+    /// them and uses `own` with the epoch -1, so that the other program recomputes the answers.
     private static func entry(_ row: SQLRow, insteadOf own: AppRules) throws -> Entry {
         guard let rules = AppRules(text: try row["rules"]) else { return Entry(rules: own, epoch: -1) }
         return Entry(rules: rules, epoch: try row["epoch"])
@@ -94,7 +94,7 @@ final class ActiveRules: Sendable {
 }
 
 extension EntitlementService.Configuration.App {
-    /// The text of all values, besides the facts, on which answers and credits depend.
+    /// The text of the configured values on which answers and credits depend, and of the reducer's version.
     fileprivate var rulesText: [UInt8] {
         let features = features.features.mapValues { products in
             JSONValue.array(products.map(\.rawValue).sorted().map { .string($0) })
@@ -123,7 +123,7 @@ extension AppRules {
             reducer: EntitlementReducer(features: app.features), transferMode: app.transferMode, credits: app.credits)
     }
 
-    /// Parses the stored text; `nil` for the text of a later program.
+    /// Parses the stored text; `nil` for the text of a program with another reducer.
     fileprivate init?(text: [UInt8]) {
         guard let json = try? JSONValue(parsing: text), json["reducer"]?.intValue == Self.reducerNumber,
             let mode = json["transferMode"]?.stringValue.flatMap(TransferMode.init(rawValue:)),

@@ -17,11 +17,11 @@ struct FirstAnswer: Sendable {
     }
 }
 
-/// The precomputed parts of a customer's first purchases: the answer, and the encrypted sources. They are computed before
-/// the transaction, because a transaction uses only one thread.
+/// The precomputed answer to a customer's first purchases. It is computed before the transaction, because transactions
+/// on SQLite run one at a time.
 ///
-/// They are correct only if the customer and the purchases are new. The transaction checks this and recomputes
-/// incorrect parts, so a wrong assumption only costs time.
+/// It is correct only if the customer and the purchases are new. The transaction checks this and recomputes an incorrect
+/// answer, so a wrong assumption only costs time.
 struct FirstPurchases: Sendable {
     private let customer: CustomerID
     private let token: UUID
@@ -44,7 +44,7 @@ struct FirstPurchases: Sendable {
         answer = FirstAnswer(entry.rules.reducer.customer(customer, in: ledgerID.environment, state, at: now))
     }
 
-    /// Returns the token of the purchases, if it is that of `customer`.
+    /// Returns the app account token of `customer`; `nil` if the purchases are another customer's.
     func token(of customer: CustomerID) -> UUID? { customer == self.customer ? token : nil }
 
     /// Returns the answer, if it is that of `customer` with these facts and this epoch, and still valid.

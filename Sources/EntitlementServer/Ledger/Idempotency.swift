@@ -106,7 +106,8 @@ extension IdempotentRequest {
     }
 
     /// Inserts the key without an answer; on SQLite also deletes expired keys. `complete` adds the answer in the same
-    /// transaction. Returns `false` if the key exists. If a request with this key is in progress, waits for its end.
+    /// transaction. Returns `false` if an unexpired key exists. If a request with this key is in progress, waits for its
+    /// end.
     func begin(_ connection: any SQLConnection) throws -> Bool {
         // Reading old rows would conflict with concurrent writers; `Ledger.deleteExpiredKeys` deletes them there.
         if !connection.isConcurrent { try Self.deleteExpired(before: oldest, connection) }
@@ -128,7 +129,7 @@ extension IdempotentRequest {
             """, identity + [.blob(digest), .integer(now.milliseconds), .text(customer?.rawValue ?? "")]) > 0
     }
 
-    /// Stores the first answer. Does nothing if the key has one.
+    /// Stores the first answer. Does nothing if the key exists.
     func keep(_ answer: KeptAnswer, _ connection: any SQLConnection) throws {
         if try begin(connection) { try complete(answer, connection) }
     }
@@ -228,7 +229,7 @@ extension IdempotentRequest {
         return rows.count
     }
 
-    /// Deletes all keys of a customer, and those that came with the customer's token. Returns their number.
+    /// Deletes the keys of all requests about or by a customer. Returns their number.
     @discardableResult
     static func delete(_ customer: CustomerID, of ledgerID: LedgerID, _ connection: any SQLConnection) throws -> Int {
         let values: [SQLValue] = [

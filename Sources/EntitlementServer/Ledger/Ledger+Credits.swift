@@ -74,7 +74,7 @@ extension Ledger {
     }
 
     /// Assigns redemptions from before the migration `spending` to purchases that their customers have or presented,
-    /// oldest first. The uncovered rest remains the customer's debt. It can be interrupted and repeated.
+    /// oldest first. The uncovered rest remains the customer's debt. The assignment can be interrupted and repeated.
     func assignOldRedemptions() async throws {
         for app in rules.apps { while try await assignSomeOldRedemptions(of: app) {} }
     }

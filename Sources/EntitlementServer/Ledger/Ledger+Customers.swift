@@ -14,9 +14,10 @@ extension Ledger {
         case erased
     }
 
-    /// Makes `alias` another name of a customer, and moves everything of the alias to it. A repetition changes nothing.
+    /// Makes `alias` another name of a customer, and moves all data of the alias to the customer. A repetition changes
+    /// nothing.
     ///
-    /// Throws `CustomerRefusal.aliasTaken`.
+    /// Throws `CustomerRefusal.aliasTaken`, and `erased` if the customer is a pseudonym.
     func merge(
         _ alias: CustomerID, into key: CustomerKey, as request: IdempotentRequest?, noting note: AuditNote? = nil,
         respond: @escaping @Sendable (StoredAnswer) throws -> KeptAnswer
@@ -32,7 +33,7 @@ extension Ledger {
         }
     }
 
-    /// Moves a purchase to another customer. No earlier or later claim changes that. Returns the receiver's answer.
+    /// Moves a purchase to another customer. No earlier or later claim changes that. `respond` gets the receiver's answer.
     ///
     /// Throws `CustomerRefusal.unknownPurchase`, and `erased` for a pseudonym.
     func transfer(
@@ -59,7 +60,7 @@ extension Ledger {
     /// Erases a customer: deletes the encryption keys of purchases that no other customer has, and replaces all names
     /// by `pseudonym`. Returns `nil` for an erased or unknown customer; deletes the stored answers of the latter.
     ///
-    /// Removes the names from the database files too, or a later `purge` does if a reader has an older snapshot.
+    /// Then removes the names from the database files. If a reader has an older snapshot, a later `purge` does this.
     func erase(
         _ key: CustomerKey, leaving pseudonym: CustomerID, noting note: AuditNote? = nil
     ) async throws -> ErasedCustomer? {
@@ -111,7 +112,7 @@ extension Ledger {
     private static let maximumCompactedBytes: Int64 = 256 << 20
 
     /// Compacts the database after an erasure, because free pages of SQLite keep copies of moved rows. Returns `false`
-    /// if a later call must try again. The next compaction begins after 100 times the duration of the last one, so that
+    /// if a later call must try again. After a compaction, the next one waits for 100 times its duration, so that
     /// compactions take at most a hundredth of the time.
     private func compactIfDue() async throws -> Bool {
         guard let erasure = try database.read(Schema.erasureToCompact) else { return true }
@@ -181,7 +182,8 @@ extension LedgerTransaction {
         return true
     }
 
-    /// Moves everything but purchases from one customer to another. Grants and redemptions that both have are kept once.
+    /// Moves grants, redemptions, credit grants and audit entries from one customer to another. A grant or a redeemed code
+    /// that both have is kept once.
     private func move(from old: CustomerID, to new: CustomerID) throws {
         let names = values(.text(old.rawValue), .text(new.rawValue))
         for (table, identity) in [("customer_grant", "id"), ("promotion_redemption", "code")] {
@@ -284,7 +286,7 @@ extension LedgerTransaction {
         return unshared.count
     }
 
-    /// Returns the purchases that have a fact with the app account token of one of these names, of all customers.
+    /// Returns the purchases of any customer that have a fact with the app account token of one of these names.
     ///
     /// Reads all facts. Erasures are rare, and an index on the tokens would have to be updated with each new fact.
     fileprivate func purchasesWithTokens(of names: [CustomerID]) throws -> Set<TransactionID> {

@@ -4,7 +4,7 @@ import SQLStorage
 import StoreModel
 
 extension Ledger {
-    /// Returns all data about a customer as JSON, after refreshing an expired answer; `nil` for an unknown customer.
+    /// Returns the data about a customer as JSON, after refreshing an expired answer; `nil` for an unknown customer.
     func export(_ key: CustomerKey) async throws -> JSONValue? {
         _ = try await answer(key)
         return try database.read { connection in
@@ -45,7 +45,7 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
-    /// Returns a fact with the data that the store signed.
+    /// Returns a fact with its source, unless the source was erased.
     fileprivate func exported(_ row: SQLRow) throws -> JSONValue {
         var fact = try fact(in: row)
         if let source = try source(in: row) {

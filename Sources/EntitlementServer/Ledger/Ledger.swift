@@ -3,8 +3,7 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// The ledgers of all apps. They contain facts, claims, and each customer's answer, which is computed from the facts
-/// and claims.
+/// The ledgers of all apps. They contain facts, claims, grants, and each customer's answer, which is computed from them.
 ///
 /// Calls return durable data only. A valid answer is read from the cache or the database; an expired one is recomputed.
 /// An alias is replaced by the customer that it was merged into.
@@ -52,7 +51,7 @@ struct Ledger: Sendable {
         let appended: [String: Int]
     }
 
-    /// The changes of a write, by customer.
+    /// The changes of a write, for the cache and the metrics.
     struct Outcome: Sendable {
         var answers: [CustomerKey: StoredAnswer] = [:]
         /// Customers that were merged or erased.
@@ -127,7 +126,7 @@ struct Ledger: Sendable {
         case needsRefresh
     }
 
-    /// Returns a customer's answer from the cache or one row. An unknown customer has an empty answer.
+    /// Returns a customer's answer from the cache or the database. An unknown customer has an empty answer.
     func read(_ key: CustomerKey) throws -> Reading {
         let now = clock.now().wholeMillisecond
         if let answer = cache.answer(for: key) {
@@ -188,11 +187,11 @@ struct Ledger: Sendable {
 
     /// Appends facts, and adds the claim of `customer` to their purchases. Returns the result of `respond`.
     ///
-    /// Facts are appended to the ledger of their own environment. A new customer is registered only if a fact is
-    /// acknowledged.
+    /// Facts are appended to the ledger of their own environment. A new customer is registered only if a transaction is
+    /// acknowledged, or if a purchase waits for the customer.
     ///
     /// - Parameters:
-    ///   - document: The document with the facts. It is stored if one of them is.
+    ///   - document: The document with the facts. It is stored if one of its transactions is acknowledged.
     ///   - customer: The customer that presents the facts; `nil` for facts without a claim.
     ///   - respond: Creates the response, which is stored in the same transaction for repetitions of `request`. If it
     ///     throws, all changes are rolled back.
@@ -238,8 +237,8 @@ struct Ledger: Sendable {
         }
     }
 
-    /// Precomputes the purchases of a customer, and encrypts the sources, on the caller's thread: a new customer's
-    /// transaction then takes less time. Does nothing for a cached customer, or for facts of another environment.
+    /// Precomputes the answer of a new customer, and encrypts the sources, on the caller's thread: the transaction then
+    /// takes less time. Does nothing for a cached customer, or for facts of another environment.
     private func precompute(
         _ facts: [PresentedFact], by customer: CustomerID?, in ledgerID: LedgerID
     ) throws -> (FirstPurchases?, [PresentedFact]) {

@@ -64,7 +64,7 @@ struct PresentedFact: Sendable {
     let source: [UInt8]
     /// The part of a JWS before its first dot.
     let header: ArraySlice<UInt8>?
-    /// The order id from the customer's invoice or the store, if known.
+    /// Apple's `webOrderLineItemId`, by which an operator finds the customer.
     let orderID: String?
     /// The position in the request.
     let index: Int

@@ -6,7 +6,8 @@ import SignedData
 import StoreModel
 
 extension LedgerReplay {
-    /// Finds facts that differ from their source, or whose source or summary cannot be read.
+    /// Reports a fact that differs from its source, that has no source although its purchase was never erased, or whose
+    /// source or summary cannot be read.
     func check(fact row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
         let transaction = try transaction(connection, row)
         report.facts += 1
@@ -108,7 +109,7 @@ extension LedgerTransaction {
     }
 
     /// Returns whether a fact has the date of its signature. A purchase in a receipt has no date of its own, so it must
-    /// have the date of a receipt about it.
+    /// have the date of a stored receipt about it, if there is one.
     private func isSigned(_ fact: PresentedFact, as row: SQLRow) throws -> Bool {
         let signedAt: Int64 = try row["signed_at"]
         guard fact.format == .receipt else { return signedAt == fact.row.signedAt.milliseconds }

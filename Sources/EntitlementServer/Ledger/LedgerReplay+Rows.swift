@@ -160,7 +160,7 @@ extension LedgerReplay {
         }
     }
 
-    /// Finds documents that cannot be decrypted.
+    /// Reports a document that cannot be decrypted.
     func check(document row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
         let transaction = try transaction(connection, row)
         do {

@@ -93,7 +93,7 @@ package struct LedgerReplay: Sendable {
         }
     }
 
-    /// Returns the number of rows to check, for `progress`.
+    /// Returns the number of rows that `run` counts for `progress`.
     package func size() throws -> Int {
         try database.read { connection in
             try ["fact", "purchase", "customer", "redemption"].reduce(0) { sum, table in

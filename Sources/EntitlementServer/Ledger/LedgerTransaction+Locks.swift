@@ -17,8 +17,8 @@ extension LedgerTransaction {
     /// waiting purchase has a token row. So if the row is new, none of them exists.
     mutating func lock(tokens: Set<UUID>) throws { try lock(tokens: tokens, inserting: []) }
 
-    /// Locks purchases that facts will be appended to, and their tokens. An unknown purchase gets its row here, and
-    /// `computeAnswers` deletes it if no fact was appended.
+    /// Locks purchases that facts will be appended to, their tokens, and the customer's token. An unknown purchase gets
+    /// its row here, and `computeAnswers` deletes it if no fact was appended.
     mutating func lock(forAppending facts: [PresentedFact], by customer: CustomerID? = nil) throws {
         guard connection.isConcurrent else { return }
         let token = customer.map { precomputed?.token(of: $0) ?? $0.appAccountToken }

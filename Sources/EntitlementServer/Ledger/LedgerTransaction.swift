@@ -28,7 +28,7 @@ struct LedgerTransaction {
     private(set) var heldByNewcomers: [CustomerID: Set<TransactionID>] = [:]
     /// A cache of the customers by token, valid until the customers change.
     var tokenOwners: [UUID: Attribution.TokenOwner?] = [:]
-    /// The precomputed values of the presenting customer.
+    /// The precomputed answer of the presenting customer.
     var precomputed: FirstPurchases?
     /// The locked rows; empty if transactions run one at a time.
     var locked = LockedRows()

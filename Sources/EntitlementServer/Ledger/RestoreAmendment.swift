@@ -16,7 +16,7 @@ package struct RestoreAmendment: Sendable {
         package fileprivate(set) var added: [APIKeys.Entry] = []
         /// Keys that were revoked since the backup.
         package fileprivate(set) var revoked: [APIKeys.Entry] = []
-        /// The number of customers that were erased from the backup.
+        /// The number of customers that were erased from the copy of the backup.
         package fileprivate(set) var erasedCustomers = 0
         /// The number of erasures that could not be repeated, because earlier versions stored no digests of names.
         package fileprivate(set) var unknownErasures = 0
@@ -113,7 +113,7 @@ package struct RestoreAmendment: Sendable {
         ledgerIDs = try Self.ledgerIDs(connection)
     }
 
-    /// Amends a backup, after its migrations. Keys that only the backup has remain unchanged.
+    /// Migrates and amends the copy of a backup. Keys that only the backup has remain unchanged.
     ///
     /// - Parameter now: The real time. If the replaced ledger is another one or incomplete, new events get ids above
     ///   this time in milliseconds since 1970.
@@ -190,8 +190,8 @@ package struct RestoreAmendment: Sendable {
     /// The smallest result of `assumedLastEvent`: milliseconds in 2001. No ledger has so many events.
     private static let firstAssumedEvent: Int64 = 1_000_000_000_000
 
-    /// Prepares a backup, after its migrations, to replace a ledger that cannot be read: the events of both must not
-    /// share ids.
+    /// Migrates the copy of a backup that replaces an unreadable ledger, and skips event ids: the ledger may have used
+    /// them.
     ///
     /// - Parameter now: The real time. New events get ids above this time in milliseconds since 1970.
     package static func skipUnknownEvents(in database: SQLiteDatabase, at now: Date) async throws {
@@ -219,8 +219,8 @@ package struct RestoreAmendment: Sendable {
         }
     }
 
-    /// Makes the next event id follow `last`, and marks all earlier events as deleted, so that streams which continue
-    /// after a lost event are notified. Changes nothing if no event was lost.
+    /// Makes the next event id greater than `last`, and marks all earlier events as deleted, so that streams which
+    /// continue after a lost event are notified. Changes nothing if no event was lost.
     private static func skipEvents(after last: Int64, of ledgerIDs: [LedgerID], _ connection: any SQLConnection) throws
     {
         let present = try lastEvent(connection)
@@ -298,7 +298,7 @@ package struct RestoreAmendment: Sendable {
             })
     }
 
-    /// Erases from the backup the customers that were erased since it was made. Returns whether any data was removed.
+    /// Erases from the copy the customers that were erased since the backup. Returns whether any data was removed.
     private func repeatErasures(_ connection: any SQLConnection, _ changes: inout Changes) throws -> Bool {
         let before = Set(try connection.query("SELECT * FROM erased_name").map(ErasedName.init))
         let since = erasedNames.filter { !before.contains($0) }

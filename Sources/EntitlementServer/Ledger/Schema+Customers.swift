@@ -162,7 +162,7 @@ extension Schema {
         ])
 
     /// Reduces the index writes of a purchase: its rows are clustered. Digests have no index of their own, because
-    /// equal facts belong to the same purchase. The rows of a purchase have no foreign key to its app.
+    /// equal facts belong to the same purchase. Facts and holders have no foreign key to the app.
     static let places = SQLMigration(
         "0007 places",
         [

@@ -3,8 +3,8 @@ import SQLStorage
 extension Schema {
     /// The baseline of PostgreSQL: the tables that SQLite has after the migration "0016 status pulls".
     ///
-    /// Strings compare by bytes, as on SQLite. Two tables exist only here: `token`, see
-    /// `LedgerTransaction.lock(tokens:)`, and `feed`, see `FeedSequencer`.
+    /// Strings compare by bytes, as on SQLite. These tables exist only here: `token` (`LedgerTransaction.lock(tokens:)`),
+    /// `feed` (`FeedSequencer`), `server` and `lease` (`ServerRegistry`), and `app_rules` (`ActiveRules`).
     static let baseline = SQLMigration(
         "0016 baseline",
         [

@@ -1,11 +1,11 @@
 import Foundation
 import SQLStorage
 
-/// The migrations of the ledger. New ones are only appended. Dates are milliseconds since 1970, identifiers are strings
-/// in their wire format, and tables are keyed by app and environment, except tables about a whole app.
+/// The migrations of the ledger. New ones are only appended. Dates are milliseconds since 1970, except in `server` and
+/// `lease`. Identifiers are strings in their wire format. The tables of one ledger are keyed by app and environment.
 enum Schema {
     /// Returns the migrations of a dialect. SQLite has all migrations since the first ledger; PostgreSQL begins with a
-    /// baseline. Later migrations have SQL for both.
+    /// baseline. Later migrations have SQL for both, except `programs`.
     static func migrations(for dialect: SQLDialect) -> [SQLMigration] {
         dialect == .postgreSQL
             ? [

@@ -3,7 +3,8 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// A replica of the database. It is read if the database fails, or first if a request names the revision that it needs.
+/// A replica of the database. It is read if the database fails, or first if a request names the least revision of its
+/// answer.
 ///
 /// Its lag is the age of the newest heartbeat of a server. Heartbeats have the time of the primary's clock.
 final class Standby: Sendable {
@@ -81,7 +82,7 @@ extension Ledger {
         return Found(answer: answer, staleness: staleness)
     }
 
-    /// Returns a stored answer that is valid without writing; `nil` if there is none.
+    /// Returns an answer that needs no write; `nil` if the answer must be recomputed.
     private func storedAnswer(for key: CustomerKey, in database: any SQLDatabase) async throws -> StoredAnswer? {
         let row = try await database.lookup(
             StoredAnswer.sharedQuery, key.ledgerID.values + [.text(key.customer.rawValue)])

@@ -1,7 +1,7 @@
 /// Metrics in Prometheus' text format, version 0.0.4.
 ///
 ///     var text = PrometheusText()
-///     text.family("souk_facts_total", .counter, "Facts written down.")
+///     text.family("souk_facts_total", .counter, "New facts, by kind.")
 ///     text.sample("souk_facts_total", ["kind": "transaction"], 12)
 struct PrometheusText {
     enum Kind: String { case counter, gauge, histogram }

@@ -68,7 +68,7 @@ extension WireSchema {
         ])
     }
 
-    /// The members of the current and the next period.
+    /// The members of the introductory and the next period.
     private static let periods: [Member] = [
         .optional("introPeriodValue", .integer), .optional("introPeriodType", .text),
         .optional("nextTotalPrice", .amount), .optional("nextPeriodValue", .integer),

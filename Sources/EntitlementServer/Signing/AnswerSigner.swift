@@ -4,7 +4,7 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Signs every response to a request with `?nonce=`, including refusals and 304.
+/// Signs every response to a request with a valid `?nonce=`, including refusals and 304, if the server has a key.
 struct AnswerSigner: Sendable {
     /// The first key signs. All are published, so that clients know a key before it signs and as long as its signatures
     /// exist.
@@ -23,7 +23,7 @@ struct AnswerSigner: Sendable {
             keys: keys.map { .init(id: $0.id, publicKey: Base64.encode($0.key.publicKey.raw)) })
     }
 
-    /// Refuses a request whose response cannot be signed, before the request has an effect.
+    /// Refuses a request whose response cannot be signed, or that was changed on the way, before it has an effect.
     func check(_ request: HTTPRequest) throws {
         guard let nonce = Self.nonce(in: request) else { return }
         guard !keys.isEmpty else { throw Refusal.noSigningKey }

@@ -137,7 +137,8 @@ struct DeliveryQueue: Sendable {
 
     // MARK: - Attempts
 
-    /// Claims due deliveries, one per customer: `limit` if there are as many, and fewer than twice as many.
+    /// Claims due deliveries, at most one per customer. If enough are due, their number is at least `limit` and less than
+    /// twice `limit`.
     func claim(upTo limit: Int, at now: Date) async throws -> [Claimed] {
         let due = """
             SELECT id, environment, customer, event, attempts FROM webhook_delivery

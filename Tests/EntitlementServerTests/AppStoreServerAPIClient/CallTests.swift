@@ -114,7 +114,7 @@ import Testing
         #expect(request.timeout == .seconds(30))
     }
 
-    @Test func `the argument range covers the table`() { #expect(Self.cases.count == 21) }
+    @Test func `the arguments cover all cases of the table`() { #expect(Self.cases.count == 21) }
 
     @Test func `a response has Swift values and keeps unknown members`() async throws {
         let fixture = try ClientFixture([
@@ -126,7 +126,7 @@ import Testing
     }
 
     @Test(arguments: [200, 202, 204])
-    func `a response without content needs no body`(status: Int) async throws {
+    func `a call without a result accepts a response without a body`(status: Int) async throws {
         let fixture = try ClientFixture([.answer(status: status)])
         try await fixture.client.finish("12")
     }
@@ -150,7 +150,7 @@ import Testing
 
 /// Bearer tokens.
 @Suite struct ClientTokenTests {
-    @Test func `a token is used until a minute before its end and then a new one`() async throws {
+    @Test func `a bearer token is replaced a minute before its end`() async throws {
         let fixture = try ClientFixture(Array(repeating: .answer(json: [:]), count: 4))
         for pause in [0, 1139, 0.5, 0.5] as [TimeInterval] {
             fixture.clock.advance(by: pause)

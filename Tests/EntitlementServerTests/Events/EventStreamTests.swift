@@ -113,7 +113,7 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `a stream has only events of the key's app and environment`() async throws {
+    @Test func `a change in the sandbox is no event of production`() async throws {
         let bench = try await ServerBench(environments: [.sandbox, .production])
         let other = try await EventListener(bench, of: ServerBench.otherApp)
         let production = try await EventListener(bench, environment: "production")

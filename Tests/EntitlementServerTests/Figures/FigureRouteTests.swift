@@ -165,7 +165,7 @@ import Testing
             ),
             ("payments?by=month&from=2026-02-01&currency=EUR", ["2026-02-01 1"]),
         ] as [(String, [String])])
-    func `amounts are without the commission, and in one currency where there is a rate`(
+    func `proceeds are without the commission, and money is in the requested currency if there is a rate`(
         path: String, expected: [String]
     ) async throws {
         let bench = try await filled(Self.settings())

@@ -57,7 +57,9 @@ import Testing
         await bench.close()
     }
 
-    @Test func `events continue after a cursor, and the cursor of states is before what changes them`() async throws {
+    @Test func `an export of events continues after its cursor, or after the cursor of an export of states`()
+        async throws
+    {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1"), for: "anna")
         try await numberEvents(bench)
@@ -82,7 +84,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `deleted and damaged events are named`() async throws {
+    @Test func `deleted and damaged events are exported as events.expired`() async throws {
         let bench = try await ServerBench()
         for number in 1...4 { _ = try await bench.post(bench.purchase("\(number)"), for: "customer-\(number)") }
         try await numberEvents(bench)

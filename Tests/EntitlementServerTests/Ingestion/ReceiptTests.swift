@@ -252,7 +252,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `the device and the app can be checked`() async throws {
+    @Test func `a validation request can state the device, and must not state another app`() async throws {
         let bench = try await ServerBench()
         let receipt = try bench.receipt([bench.receiptPurchase()])
         let device = JSONValue.string(Base64.encode(ServerBench.device.bytes))

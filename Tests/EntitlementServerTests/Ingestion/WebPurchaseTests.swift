@@ -104,7 +104,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `other product types can be sold too`() async throws {
+    @Test func `a web shop can sell a consumable`() async throws {
         let bench = try await bench()
         let coins = purchase(bench) { purchase in
             purchase.productID = "coins"

@@ -70,7 +70,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a customer has a limit by default, for public keys alone`() async throws {
+    @Test func `by default, requests with a public key about one customer are limited`() async throws {
         let bench = try await ServerBench()
         let limit = RateLimit.perCustomer
         var statuses: [Int: Int] = [:]
@@ -87,7 +87,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `requests about a customer count at every endpoint`() async throws {
+    @Test func `requests about a customer at different endpoints share one limit`() async throws {
         let bench = try await ServerBench { $0.apps[0].customerRateLimit = RateLimit(perSecond: 0.1, burst: 1) }
         let anna: JSONValue = ["customerId": ["type": "merchant-str", "value": "anna"]]
         #expect(try await bench.post(bench.purchase("1")).status == 200)
@@ -116,7 +116,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an app without a limit for its customers has none`() async throws {
+    @Test func `an app can turn off the limit of its customers`() async throws {
         let bench = try await ServerBench { $0.apps[0].customerRateLimit = nil }
         for _ in 0..<(RateLimit.perCustomer.burst + 5) { #expect(try await bench.get().status == 200) }
         await bench.close()

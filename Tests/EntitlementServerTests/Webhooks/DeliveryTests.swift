@@ -37,7 +37,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a delivery contains its event`() async throws {
+    @Test func `a listed delivery has the id and type of its event, and its last result`() async throws {
         let bench = try await dead(["a"], WebhookReceiver())
         let delivery = try #require(try await bench.deliveries().first)
         #expect(

@@ -150,7 +150,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `while a secret is replaced, requests have the signatures of both`() async throws {
+    @Test func `while a secret is replaced, requests have the signatures of both secrets`() async throws {
         let receiver = WebhookReceiver()
         let secrets = try ["the first of two secrets", "the other of two secrets"].map { try WebhookSecret($0) }
         let bench = try await ServerBench.withWebhook(receiver) { $0.webhooks[0].secrets = secrets }
