@@ -57,18 +57,19 @@ struct FigureSeries: Sendable {
             return FigureSum(value, times: FigureFactor(share: share, rate: rate ?? CurrencyRates.one))
         }
 
-        /// The column by which proceeds choose the commission.
-        private var origin: String { query.figure.isWithoutCommission ? "source" : "''" }
-
-        private var label: String {
-            guard let group = query.group, group != .app else { return "''" }
-            return group.column
+        /// The columns by which sums are divided, apart from those of time. A further column makes the query slower.
+        private func dimensions(byCurrency: Bool) -> [String] {
+            var columns = byCurrency ? ["currency"] : []
+            if let group = query.group, group != .app { columns.append("\(group.column) AS label") }
+            // Proceeds choose the commission by it.
+            if byCurrency && query.figure.isWithoutCommission { columns.append("source AS origin") }
+            return columns
         }
 
         /// Returns the sum of each period.
         func flow(_ measure: FigureMeasure, byCurrency: Bool, isMoney: Bool = true) throws -> FigureSeries {
             var series = FigureSeries()
-            try each(measure) { ledgerID, row in
+            try each(measure, ["day"] + dimensions(byCurrency: byCurrency), query.days) { ledgerID, row in
                 series.add(
                     try sum(in: row, isMoney: byCurrency && isMoney), query.interval.start(of: try row["day"]),
                     try line(row, of: ledgerID, byCurrency: byCurrency))
@@ -79,7 +80,7 @@ struct FigureSeries: Sendable {
         /// Returns the sum of each period by age.
         func ages(of measure: FigureMeasure) throws -> [Int64: FigureSeries] {
             var series: [Int64: FigureSeries] = [:]
-            try each(measure) { ledgerID, row in
+            try each(measure, ["day", "age"] + dimensions(byCurrency: false), query.days) { ledgerID, row in
                 series[try row["age"], default: FigureSeries()].add(
                     FigureSum(try FigureValue(sumsIn: row)), query.interval.start(of: try row["day"]),
                     try line(row, of: ledgerID, byCurrency: false))
@@ -87,16 +88,19 @@ struct FigureSeries: Sendable {
             return series
         }
 
-        private func each(_ measure: FigureMeasure, _ body: (LedgerID, SQLRow) throws -> Void) throws {
+        private func each(
+            _ measure: FigureMeasure, _ columns: [String], _ days: ClosedRange<Int64>,
+            _ body: (LedgerID, SQLRow) throws -> Void
+        ) throws {
             for ledgerID in ledgers {
                 try connection.each(
                     """
-                    SELECT day, age, \(label) AS label, currency, \(origin) AS origin, \(FigureValue.sums) FROM figure
+                    SELECT \(columns.joined(separator: ", ")), \(FigureValue.sums) FROM figure
                     WHERE app = ?1 AND environment = ?2 AND measure = ?3 AND day >= ?4 AND day <= ?5
-                    GROUP BY day, age, 3, currency, 5
+                    GROUP BY \(columns.indices.map { String($0 + 1) }.joined(separator: ", "))
                     """,
                     ledgerID.values + [
-                        .text(measure.rawValue), .integer(query.days.lowerBound), .integer(query.days.upperBound),
+                        .text(measure.rawValue), .integer(days.lowerBound), .integer(days.upperBound),
                     ]
                 ) { try body(ledgerID, $0) }
             }
@@ -106,17 +110,11 @@ struct FigureSeries: Sendable {
         func level(_ measure: FigureMeasure, byCurrency: Bool, isBefore: Bool = false) throws -> FigureSeries {
             var changes = try flow(measure, byCurrency: byCurrency)
             var sums: [Line: FigureSum] = [:]
-            for ledgerID in ledgers {
-                try connection.each(
-                    """
-                    SELECT \(label) AS label, currency, \(FigureValue.sums) FROM figure
-                    WHERE app = ?1 AND environment = ?2 AND measure = ?3 AND day < ?4 GROUP BY 1, currency
-                    """, ledgerID.values + [.text(measure.rawValue), .integer(query.days.lowerBound)]
-                ) { row in
-                    guard try !FigureValue(sumsIn: row).isZero else { return }
-                    sums[try line(row, of: ledgerID, byCurrency: byCurrency), default: FigureSum()] += try sum(
-                        in: row, isMoney: byCurrency)
-                }
+            let past = Int64.min...(query.days.lowerBound - 1)
+            try each(measure, ["measure"] + dimensions(byCurrency: byCurrency), past) { ledgerID, row in
+                guard try !FigureValue(sumsIn: row).isZero else { return }
+                sums[try line(row, of: ledgerID, byCurrency: byCurrency), default: FigureSum()] += try sum(
+                    in: row, isMoney: byCurrency)
             }
             changes.lines.formUnion(sums.keys)
             var levels = FigureSeries()

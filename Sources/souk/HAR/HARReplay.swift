@@ -23,8 +23,8 @@ enum HARReplay {
         details: """
             Requests can change data on their server. So without --to, only requests to this machine (localhost,
             127.0.0.0/8, ::1) are sent, and a file with requests to other hosts is refused. Requests are sent one by one,
-            without redacted values and without Accept-Encoding. The comparison covers the status and the part of the
-            body that is in the file. JSON is compared by its values. Exit 1 when an answer differs or is missing.
+            without redacted values and without Accept-Encoding. The comparison covers the status, and the body if all of
+            it is in the file. JSON is compared by its values. Exit 1 when an answer differs or is missing.
             Secrets in the file are sent, but not printed.
             """
     ) { arguments in
