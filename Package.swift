@@ -10,22 +10,22 @@ struct Module {
     var exclude: [String] = []
     /// Further imports of its tests: test support and other modules.
     var testImports: [String] = []
-    /// Whether the gates and tests compile it with optimization, but keep all assertions. Without optimization, the loops
-    /// of these modules (digests, JSON, rows) took half of the time of all tests.
+    /// Whether the gates and tests compile it with optimization, but keep all assertions. Without optimization, the
+    /// loops of these modules (digests, JSON, rows) took half of the time of all tests.
     var isOptimized = false
     /// Whether it has a `PrivacyInfo.xcprivacy`, which Apple requires for certain interfaces and for collected data.
     var hasPrivacyManifest = false
 }
 
-/// Warnings are errors only in the gates and tests. In a package, Xcode suppresses all warnings; the options for the two
-/// conflict.
+/// Warnings are errors only in the gates and tests. Xcode suppresses the warnings of packages, and a compiler cannot have
+/// the options for both.
 let isStrict = Context.environment["SOUK_STRICT"] != nil
 let strict: [SwiftSetting] =
     (isStrict ? [.treatAllWarnings(as: .error)] : []) + [.enableUpcomingFeature("ExistentialAny")]
 let optimized: [SwiftSetting] = isStrict ? [.unsafeFlags(["-O", "-assert-config", "Debug"])] : []
 
-/// On a Mac, the package has the libraries for apps, which need only Xcode. `SOUK_SERVER`, which make sets, adds the
-/// server, the simulator and their programs, with C libraries of Homebrew.
+/// On a Mac, the package has the libraries for apps, which need only Xcode. make sets `SOUK_SERVER`, which adds the
+/// server, the simulator and their programs. These need C libraries from Homebrew.
 #if os(macOS)
     let isMac = true
 #else
@@ -147,8 +147,8 @@ let libraryNames = modules.map(\.name)
 let hasMimalloc = ["aarch64", "x86_64"].contains {
     FileManager.default.fileExists(atPath: "/usr/lib/\($0)-linux-gnu/libmimalloc.so")
 }
-let mimallocLibrary: [LinkerSetting] = hasMimalloc ? [.linkedLibrary("mimalloc", .when(platforms: [.linux]))] : []
-let mimallocDefine: [CSetting] = hasMimalloc ? [.define("SOUK_HAS_MIMALLOC", .when(platforms: [.linux]))] : []
+let linkMimalloc: [LinkerSetting] = hasMimalloc ? [.linkedLibrary("mimalloc", .when(platforms: [.linux]))] : []
+let defineMimalloc: [CSetting] = hasMimalloc ? [.define("SOUK_HAS_MIMALLOC", .when(platforms: [.linux]))] : []
 
 let systemLibraries: [Target] = [
     .systemLibrary(
@@ -196,9 +196,9 @@ let package = Package(
                     "EntitlementServer", "HTTPCore",
                     "HTTPListener", "InAppStore", "NetworkInterception", "PluginHub", "PostgresStorage", "Primitives",
                     "Purchases", "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel",
-                ], path: "Benchmarks", exclude: ["Allocations"], swiftSettings: strict, linkerSettings: mimallocLibrary),
+                ], path: "Benchmarks", exclude: ["Allocations"], swiftSettings: strict, linkerSettings: linkMimalloc),
             // Counts allocations for the benchmarks; no other target may link it.
-            .target(name: "CAllocations", path: "Benchmarks/Allocations", cSettings: mimallocDefine),
+            .target(name: "CAllocations", path: "Benchmarks/Allocations", cSettings: defineMimalloc),
             // A disk that loses power and fails, for tests of durability.
             .target(name: "CFaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
             // Intercepts the disk calls of a test program, and kills the program or lets a call fail.
@@ -228,14 +228,14 @@ let package = Package(
                 name: "PromoCodes",
                 dependencies: ["CurlTransport", "HTTPCore", "HTTPListener", "Primitives", "Purchases", "StoreModel"],
                 path: "Examples/PromoCodes/App", swiftSettings: strict),
-            .target(name: "CBuildInfo", cSettings: [.define("SOUK_COMMIT", to: "\"\(commit)\"")] + mimallocDefine),
+            .target(name: "CBuildInfo", cSettings: [.define("SOUK_COMMIT", to: "\"\(commit)\"")] + defineMimalloc),
             .executableTarget(
                 name: "souk",
                 dependencies: (libraryNames + systemLibraries.map(\.name) + ["CBuildInfo"]).map { .byName(name: $0) },
                 resources: [
                     .embedInCode("Resources/darkroom.storekit"), .embedInCode("Resources/darkroom.features.json"),
                 ],
-                swiftSettings: strict, linkerSettings: mimallocLibrary),
+                swiftSettings: strict, linkerSettings: linkMimalloc),
         ]
         + modules.map { module in
             .testTarget(
