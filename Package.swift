@@ -17,8 +17,8 @@ struct Module {
     var hasPrivacyManifest = false
 }
 
-/// Warnings are errors only in the gates and tests. Xcode suppresses the warnings of packages, and a compiler cannot have
-/// the options for both.
+/// Warnings are errors only in the gates and tests. Xcode suppresses the warnings of packages, and the compiler refuses
+/// both options together.
 let isStrict = Context.environment["SOUK_STRICT"] != nil
 let strict: [SwiftSetting] =
     (isStrict ? [.treatAllWarnings(as: .error)] : []) + [.enableUpcomingFeature("ExistentialAny")]
