@@ -4,7 +4,7 @@ import StoreModel
 import WebPages
 
 extension Console {
-    /// The routes that take credit for items, and that give credit.
+    /// The routes that redeem items for credit, and that give credit.
     var creditRoutes: [ConsoleRoute] {
         [
             ConsoleRoute(.post, "/redemptions/review", "consoleRedemptionReview", .signedIn(.full, reviewRedemption)),
