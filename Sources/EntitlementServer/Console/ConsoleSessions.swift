@@ -16,8 +16,7 @@ struct ConsoleSessions: Sendable {
 
         init(_ secret: [UInt8]) throws {
             let hmac = try HMACSHA256(key: secret)
-            // A customer token has an HMAC of base64url text. These texts have spaces, so no token contains their
-            // HMACs.
+            // Customer tokens sign base64url text. These texts have spaces, so no customer token has their codes.
             session = try HMACSHA256(key: hmac.code(for: Array("souk console session".utf8)))
             form = try HMACSHA256(key: hmac.code(for: Array("souk console form".utf8)))
         }
