@@ -10,8 +10,8 @@ Reads one JSON object on standard input:
 
 "until" waits for a true value. "focused" returns the text of the focused element, "axe" the findings of the accessibility
 engine axe-core, and "scripting" the milliseconds that scripts, layout and style took so far. "visible" returns whether any
-matching element is visible, and "count" the number of matching elements. All other steps use the first visible element that
-matches the selector, or the first one if none is visible.
+matching element is visible, and "count" the number of matching elements. Other steps with a selector use the first visible
+element that matches, or the first one if none is visible.
 
 Prints one JSON object:
     {"answers": […], "console": […], "dialogs": […], "requests": […]}

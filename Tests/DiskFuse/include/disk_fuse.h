@@ -13,8 +13,8 @@ enum {
 };
 
 // Returns the verdict on an operation, on the thread that calls the operation. `removes` is 1 for operations that need no
-// free space, else 0. A write to a regular file has a second verdict: unless this is SOUK_DISK_GO_ON, only the first half is
-// written, and then the process is killed or the write returns the number of the written bytes.
+// free space, else 0. A write of several bytes has a second verdict. Unless this is SOUK_DISK_GO_ON, only the first half is
+// written; then the process is killed, or the write returns the number of written bytes. Only writes to regular files count.
 typedef int (*souk_disk_judge)(int removes);
 
 // Sets the judge of this process; NULL removes it.
