@@ -1,18 +1,18 @@
-# One command per habit. `make help` lists them.
+# The commands for daily work. `make help` lists them.
 
 SHELL := /bin/bash
 JOBS ?= $(shell getconf _NPROCESSORS_ONLN)
 export JOBS
-# A Mac builds the server and the simulator too, not only what apps take.
+# On a Mac, this adds the server and the simulator to the package. Apps do not need them.
 export SOUK_SERVER = 1
-# Seconds that one test of a long check may take before it counts as stuck.
+# The number of seconds after which a test case of a long check counts as stuck.
 LONG := SOUK_TEST_CASE_SECONDS=21600
-# The tests call the outside judges through the interpreter of this environment.
+# The Python interpreter for the scripts in Tests/Judges, which compare our results with those of other programs.
 export SOUK_PYTHON ?= $(CURDIR)/.venv/bin/python
 
 GATES := check-format check-imports check-waiting check-language check-build check-api check-apple check-docs check-linkage check-consumer check-threads
 
-# The gates share build folders and the output; one after the other.
+# The gates share build folders and the terminal, so they run one after another.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
 .PHONY: help run test check check-all self-test format bench cluster crash chaos chaos-cluster api lives archives secrets values figures extremes identities fuzz shake docs clean $(GATES)
@@ -41,13 +41,13 @@ check-all: ## Run check with every self-test and every long check whole; takes h
 $(GATES):
 	@Scripts/$@
 
-self-test: ## Plant faults before each gate that was changed, expect it to find them, and record that it did
+self-test: ## Plant faults for each gate that was changed, check that the gate finds them, and record the success
 	@Scripts/check --self-tests
 
 format: ## Format every Swift file with swift format
 	@swift format --in-place --parallel --recursive Package.swift Sources Benchmarks Examples Tests
 
-bench: ## Measure the frequent operations beside their references
+bench: ## Measure the frequent operations, and compare each with a reference
 	@Scripts/install-dependencies run
 	swift build -c release --product Benchmarks -j $(JOBS)
 	@"$$(swift build -c release --show-bin-path)/Benchmarks" $(ARGS)
@@ -113,7 +113,7 @@ fuzz: ## Search for input that crashes a parser, TIME=600 seconds for each of si
 	@Scripts/install-dependencies test
 	@Scripts/fuzz --time $(or $(TIME),600)
 
-shake: ## Run every test ROUNDS=3 times while Swift's jobs are delayed at random, to find tests that depend on their order
+shake: ## Run every test ROUNDS=3 times with random delays of Swift's jobs, to find tests that depend on the order of jobs
 	@Scripts/install-dependencies test
 	@Scripts/shake --rounds $(or $(ROUNDS),3)
 

@@ -6,26 +6,26 @@ import PackageDescription
 struct Module {
     let name: String
     let imports: [String]
-    /// Files beside the code that are not part of the build.
+    /// Files in the folder of the target that are not part of the build.
     var exclude: [String] = []
-    /// Further imports of its tests: test support, and modules that are tested together with it.
+    /// Further imports of its tests: test support and other modules.
     var testImports: [String] = []
-    /// Whether the gates and tests compile it with optimization, but keep all assertions. Without optimization, its
-    /// loops (digests, JSON, rows) took half of the time of all tests.
+    /// Whether the gates and tests compile it with optimization, but keep all assertions. Without optimization, the
+    /// loops of these modules (digests, JSON, rows) took half of the time of all tests.
     var isOptimized = false
     /// Whether it has a `PrivacyInfo.xcprivacy`, which Apple requires for certain interfaces and for collected data.
     var hasPrivacyManifest = false
 }
 
-/// Warnings are errors only in the gates and tests. Xcode suppresses the warnings of packages, and both options
-/// conflict.
+/// Warnings are errors only in the gates and tests. Xcode suppresses the warnings of packages, and the compiler refuses
+/// both options together.
 let isStrict = Context.environment["SOUK_STRICT"] != nil
 let strict: [SwiftSetting] =
     (isStrict ? [.treatAllWarnings(as: .error)] : []) + [.enableUpcomingFeature("ExistentialAny")]
 let optimized: [SwiftSetting] = isStrict ? [.unsafeFlags(["-O", "-assert-config", "Debug"])] : []
 
-/// On a Mac, the package has the libraries for apps, which need only Xcode. `SOUK_SERVER`, which make sets, adds the
-/// server, the simulator and their programs, with C libraries of Homebrew.
+/// On a Mac, the package has the libraries for apps, which need only Xcode. make sets `SOUK_SERVER`, which adds the
+/// server, the simulator and their programs. These need C libraries from Homebrew.
 #if os(macOS)
     let isMac = true
 #else
@@ -142,13 +142,13 @@ let privacyManifest = "PrivacyInfo.xcprivacy"
 
 let libraryNames = modules.map(\.name)
 
-/// Whether the programs use mimalloc, which the system must have. It replaces all allocations of a program that links
-/// it (Documentation/Decisions/0009-mimalloc.md).
+/// Whether the system has mimalloc. The programs then link it, and it serves all their allocations
+/// (Documentation/Decisions/0009-mimalloc.md).
 let hasMimalloc = ["aarch64", "x86_64"].contains {
     FileManager.default.fileExists(atPath: "/usr/lib/\($0)-linux-gnu/libmimalloc.so")
 }
-let heap: [LinkerSetting] = hasMimalloc ? [.linkedLibrary("mimalloc", .when(platforms: [.linux]))] : []
-let knowsHeap: [CSetting] = hasMimalloc ? [.define("SOUK_HAS_MIMALLOC", .when(platforms: [.linux]))] : []
+let linkMimalloc: [LinkerSetting] = hasMimalloc ? [.linkedLibrary("mimalloc", .when(platforms: [.linux]))] : []
+let defineMimalloc: [CSetting] = hasMimalloc ? [.define("SOUK_HAS_MIMALLOC", .when(platforms: [.linux]))] : []
 
 let systemLibraries: [Target] = [
     .systemLibrary(
@@ -166,8 +166,8 @@ let systemLibraries: [Target] = [
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
 ]
 
-/// The commit, for `souk version`. The gates and tests omit it: with a changing value, SwiftPM would compile and link
-/// again.
+/// The commit, for `souk version`. The gates and tests omit it, because SwiftPM would compile and link again after each
+/// commit.
 let commit =
     isStrict
     ? "unknown"
@@ -196,12 +196,12 @@ let package = Package(
                     "EntitlementServer", "HTTPCore",
                     "HTTPListener", "InAppStore", "NetworkInterception", "PluginHub", "PostgresStorage", "Primitives",
                     "Purchases", "SQLStorage", "SignedData", "StoreKitAdapter", "StoreModel",
-                ], path: "Benchmarks", exclude: ["Allocations"], swiftSettings: strict, linkerSettings: heap),
+                ], path: "Benchmarks", exclude: ["Allocations"], swiftSettings: strict, linkerSettings: linkMimalloc),
             // Counts allocations for the benchmarks; no other target may link it.
-            .target(name: "CAllocations", path: "Benchmarks/Allocations", cSettings: knowsHeap),
+            .target(name: "CAllocations", path: "Benchmarks/Allocations", cSettings: defineMimalloc),
             // A disk that loses power and fails, for tests of durability.
             .target(name: "CFaultyDisk", dependencies: ["CSQLite"], path: "Tests/FaultyDisk"),
-            // Intercepts the disk calls of a test program, and kills the program at one of them.
+            // Intercepts the disk calls of a test program, and kills the program or lets a call fail.
             .target(name: "CDiskFuse", path: "Tests/DiskFuse"),
             .executableTarget(
                 name: "CrashLoop",
@@ -211,7 +211,7 @@ let package = Package(
                     "SignedData", "SimulatorControl",
                     "StoreKitAdapter", "StoreModel", "ZipExtraction",
                 ], path: "Tests/CrashLoop", swiftSettings: strict),
-            // Signs for Scripts/chaos-cluster, and is the server with a planted fault.
+            // Signs store data for Scripts/chaos-cluster, and runs servers with a planted fault.
             .executableTarget(
                 name: "ClusterChaos",
                 dependencies: [
@@ -228,14 +228,14 @@ let package = Package(
                 name: "PromoCodes",
                 dependencies: ["CurlTransport", "HTTPCore", "HTTPListener", "Primitives", "Purchases", "StoreModel"],
                 path: "Examples/PromoCodes/App", swiftSettings: strict),
-            .target(name: "CBuildInfo", cSettings: [.define("SOUK_COMMIT", to: "\"\(commit)\"")] + knowsHeap),
+            .target(name: "CBuildInfo", cSettings: [.define("SOUK_COMMIT", to: "\"\(commit)\"")] + defineMimalloc),
             .executableTarget(
                 name: "souk",
                 dependencies: (libraryNames + systemLibraries.map(\.name) + ["CBuildInfo"]).map { .byName(name: $0) },
                 resources: [
                     .embedInCode("Resources/darkroom.storekit"), .embedInCode("Resources/darkroom.features.json"),
                 ],
-                swiftSettings: strict, linkerSettings: heap),
+                swiftSettings: strict, linkerSettings: linkMimalloc),
         ]
         + modules.map { module in
             .testTarget(
@@ -267,7 +267,7 @@ let package = Package(
                 ],
                 path: "Examples/PromoCodes/Tests",
                 swiftSettings: strict),
-            // Compiled here too, so that every test run replays the kept inputs of the fuzzers.
+            // The fuzzers are also compiled as tests, which replay the stored inputs in every test run.
             .testTarget(
                 name: "FuzzingTests",
                 dependencies: [
@@ -325,8 +325,8 @@ if isSDKOnly {
     package.products.removeAll { !kept.contains($0.name) }
 }
 
-/// `SOUK_TESTS` names test targets, such as `PluginHub,HTTPCore`: only these and their dependencies are declared.
-/// SwiftPM links all declared tests into one program.
+/// `SOUK_TESTS` names test targets, such as `PluginHub,HTTPCore`. Only these and their dependencies are declared then,
+/// because SwiftPM links all declared tests into one program.
 if let names = Context.environment["SOUK_TESTS"], !names.isEmpty {
     let wanted = names.split(separator: ",").map { $0.hasSuffix("Tests") ? String($0) : "\($0)Tests" }
     for name in wanted where !package.targets.contains(where: { $0.name == name && $0.type == .test }) {
@@ -340,7 +340,7 @@ if let names = Context.environment["SOUK_TESTS"], !names.isEmpty {
         for case .byNameItem(let other, _) in target.dependencies { need(other) }
     }
     wanted.forEach(need)
-    // soukTests starts this program. A dependency would link the disk fuse into the tests.
+    // soukTests starts CrashLoop. As a dependency, it would link the disk fuse into the tests.
     if wanted.contains("soukTests") { need("CrashLoop") }
     package.targets.removeAll { !needed.contains($0.name) }
     package.products.removeAll { !needed.contains($0.name) }

@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// Measures the hot paths and their references, and prints one JSON object. Without arguments it runs all groups,
-/// otherwise the named ones (`make bench ARGS="signatures receipts"`).
+/// Measures the frequent operations and a reference for each, and prints one JSON object. Without arguments it runs all
+/// groups, otherwise the named ones (`make bench ARGS="signatures receipts"`).
 @main
 enum Benchmarks {
     private static let groups: [(name: String, run: @Sendable () async throws -> [BenchmarkResult])] = [

@@ -4,8 +4,8 @@ import PostgresStorage
 import Primitives
 import SQLStorage
 
-/// Compares our PostgreSQL layer with libpq alone: look-ups by many concurrent callers, and small durable transactions.
-/// Both sides have the same number of connections, and their rounds alternate.
+/// Compares `PostgresDatabase` with libpq alone: look-ups by many concurrent callers, and small durable transactions.
+/// Both have the same number of connections, and their rounds alternate. Also runs `ClusterServerBenchmark`.
 enum ClusterBenchmark {
     private static let connections = 8
     private static let rows = 100_000
@@ -148,8 +148,8 @@ private struct XorShift {
     }
 }
 
-/// A thread that sends queries over several connections in pipeline mode. It sends the next batch on a connection as
-/// soon as the previous one is complete.
+/// Look-ups with libpq alone. One thread sends queries over several connections in pipeline mode, and sends the next
+/// batch on a connection as soon as the previous one is complete.
 private final class BareLookups {
     private let connections: [OpaquePointer]
     private let batchSize: Int
@@ -213,7 +213,8 @@ private final class BareLookups {
     }
 }
 
-/// One thread for each connection. Each thread sends a transaction in one pipeline and waits for its end.
+/// Transactions with libpq alone. Each connection has a thread, which sends a transaction in one pipeline and waits for
+/// its end.
 private final class BareCommits: @unchecked Sendable {
     private let connections: [OpaquePointer]
     private let insertions: Int
@@ -277,7 +278,7 @@ func connect(_ url: String, _ prepare: (OpaquePointer) -> Void) throws -> Opaque
     return connection
 }
 
-/// A PostgreSQL server for the benchmark, which ends with this process.
+/// A PostgreSQL server for the benchmark. It ends with this process at the latest.
 final class TemporaryServer {
     let folder: String
     private let process = Process()

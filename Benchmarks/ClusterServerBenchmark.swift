@@ -18,8 +18,8 @@ import StoreModel
 #endif
 
 /// Entitlement servers over PostgreSQL. Compares reads of 10⁶ customers with a constant response, and first purchases
-/// with libpq alone, which commits the same rows. Compares two servers with one server, 5 ms away from the database.
-/// Also measures the time from a purchase at one server to its event at another. `SOUK_BENCH_SHORT` uses 1000
+/// with libpq alone, which commits the same rows. Compares two servers with one server, each 5 ms away from the
+/// database. Also measures the time from a purchase at one server to its event at another. `SOUK_BENCH_SHORT` uses 1000
 /// customers.
 enum ClusterServerBenchmark {
     private static let writers = 8
@@ -123,7 +123,7 @@ enum ClusterServerBenchmark {
         guard sample.status == 200 else { throw BenchmarkFailure("a customer got status \(sample.status)") }
         let measured = try await ServerBenchmark.compare(
             "customer read from PostgreSQL, \(count) customers", shared.service, sample, among: count,
-            budget: "≥ 0.35 ×, p99 < 5 ms", hasProcessor: false
+            budget: "≥ 0.35 ×, p99 < 5 ms", clientHasProcessor: false
         ) { ServerBenchmark.get("/v1/customers/\(FilledLedger.name($0))", key) }
         await shared.database.close()
         return measured
@@ -136,11 +136,11 @@ enum ClusterServerBenchmark {
     private static func purchases(on server: TemporaryServer) async throws -> [BenchmarkResult] {
         let shared = try await Shared.make("purchases", on: server)
         let each = 2000
-        let first = shared.ledger.publicKey
+        let key = shared.ledger.publicKey
         func present(_ number: Int) async throws {
             let (path, body) = try shared.purchase(number)
             let answer = await shared.service.respond(
-                to: HTTPRequest(method: .post, url: path, headers: ["Authorization": "Bearer \(first)"], json: body)
+                to: HTTPRequest(method: .post, url: path, headers: ["Authorization": "Bearer \(key)"], json: body)
             ).response()
             guard answer.status == 200 else { throw BenchmarkFailure("a purchase got status \(answer.status)") }
         }
@@ -165,7 +165,7 @@ enum ClusterServerBenchmark {
                             let (path, body) = bodies[number]
                             let answer = await shared.service.respond(
                                 to: HTTPRequest(
-                                    method: .post, url: path, headers: ["Authorization": "Bearer \(first)"], json: body)
+                                    method: .post, url: path, headers: ["Authorization": "Bearer \(key)"], json: body)
                             ).response()
                             guard answer.status == 200 else {
                                 throw BenchmarkFailure("a purchase got status \(answer.status)")
@@ -195,11 +195,12 @@ enum ClusterServerBenchmark {
         let (http, direct, rows) = (median(overHTTP.map(\.each)), median(inProcess), median(theirs))
         return [
             BenchmarkResult(
-                name: "purchase of a newcomer in PostgreSQL, in process", reference: reference, nanoseconds: direct,
+                name: "first purchase of a customer in PostgreSQL, in process", reference: reference,
+                nanoseconds: direct,
                 referenceNanoseconds: rows, budget: "1.43 (0.7 × the throughput); 0.02 rolled back",
                 more: [("throughputRatio", rounded(rows / direct)), retried]),
             BenchmarkResult(
-                name: "purchase of a newcomer in PostgreSQL, over HTTP", reference: reference, nanoseconds: http,
+                name: "first purchase of a customer in PostgreSQL, over HTTP", reference: reference, nanoseconds: http,
                 referenceNanoseconds: rows, budget: "2 (0.5 × the throughput)",
                 more: [
                     ("throughputRatio", rounded(rows / http)),
@@ -215,7 +216,7 @@ enum ClusterServerBenchmark {
             throw BenchmarkFailure("no connection to \(url)")
         }
         defer { PQfinish(connection) }
-        // PostgreSQL's backends report their statistics once a second.
+        // PostgreSQL's backends report their statistics at most once a second.
         Thread.sleep(forTimeInterval: 1.5)
         let result = PQexec(
             connection,
@@ -346,7 +347,8 @@ enum ClusterServerBenchmark {
     }
 }
 
-/// One thread for each connection. Each commits, in one pipeline, the rows that a customer's first purchase inserts.
+/// First purchases with libpq alone. Each connection has a thread, which commits the rows of a purchase in one
+/// pipeline.
 private final class BareRows: @unchecked Sendable {
     private let connections: [OpaquePointer]
     private let statements: Int
@@ -355,7 +357,7 @@ private final class BareRows: @unchecked Sendable {
     /// The tables into which a customer's first purchase inserts one row each.
     private static let tables = ["token", "purchase", "fact", "claim", "holder", "customer", "event", "commit_mark"]
 
-    /// Uses the rows of the purchase in the ledger as a template.
+    /// Prepares insertions like the rows of the first purchase in the ledger.
     init(_ url: String, connections count: Int) throws {
         var texts = ["BEGIN ISOLATION LEVEL SERIALIZABLE"]
         guard let connection = PQconnectdb(url), PQstatus(connection) == CONNECTION_OK else {
@@ -372,7 +374,8 @@ private final class BareRows: @unchecked Sendable {
         }
     }
 
-    /// Returns an insertion of a table's first row. `$1` replaces the values that differ between rows.
+    /// Returns an SQL insertion of the values in a table's first row, with `$1` for the values that differ between
+    /// rows.
     private static func insertion(into table: String, _ connection: OpaquePointer) throws -> String {
         let result = PQexec(
             connection,
@@ -398,7 +401,7 @@ private final class BareRows: @unchecked Sendable {
 
     func close() { for connection in connections { PQfinish(connection) } }
 
-    /// Returns the nanoseconds for each of `count` transactions.
+    /// Runs `count` transactions. Returns the nanoseconds for one.
     func run(_ count: Int) throws -> Double {
         let first = numbers.withLock { numbers in
             defer { numbers += count }

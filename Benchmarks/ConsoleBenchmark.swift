@@ -8,9 +8,9 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// Reads the console's pages over HTTP, except reviews, from a ledger with 10⁶ customers. Each customer has an alias, a
-/// purchase, an entry in the audit log and an event. The ledger has as many notifications, webhook deliveries, and
-/// purchases with prices for the figures. The reference is the sign-in page. `SOUK_BENCH_SHORT` uses 10⁴ customers.
+/// Reads the console's pages over HTTP, except reviews, from a ledger with 10⁶ customers. All but one have an alias, a
+/// purchase, an entry in the audit log and an event. The ledger also has 10⁶ notifications, webhook deliveries, and
+/// subscriptions for the figures. The reference is the sign-in page. `SOUK_BENCH_SHORT` uses 10⁴ instead of 10⁶.
 enum ConsoleBenchmark {
     private static let webhook = "crm"
 
@@ -53,7 +53,7 @@ enum ConsoleBenchmark {
 
     private struct Page {
         let name: String
-        /// The budget in milliseconds.
+        /// The budget for the slowest read in milliseconds.
         let budget: Int
         /// The paths below `/console` that are read in turn.
         let paths: [String]
@@ -77,7 +77,7 @@ enum ConsoleBenchmark {
             page("customer") { "/customer?id=\(FilledLedger.name($0))" },
             page("customer, one purchase") { "/customer?id=\(FilledLedger.name($0))&purchase=\(digits($0))" },
             page("customer with 500 purchases") { _ in "/customer?id=\(FilledLedger.name(0))" },
-            // The facts of the customers have the numbers from 1.
+            // The customer n has the fact with the sequence n + 1.
             page("fact") { "/fact?id=\(FilledLedger.name($0))&sequence=\($0 + 1)" },
             page("audit log") { _ in "/audit" },
             page("audit log, a later page") { "/audit?before=\($0 + 60)" },
@@ -127,7 +127,7 @@ enum ConsoleBenchmark {
             references.append(try clock.measure { try client.exchange(request("/sign-in")) }.nanoseconds)
         }
         return BenchmarkResult(
-            name: "console: \(page.name), \(count) customers", reference: "the page of the sign-in",
+            name: "console: \(page.name), \(count) customers", reference: "the sign-in page",
             nanoseconds: median(times), referenceNanoseconds: median(references), budget: "< \(page.budget) ms",
             more: [
                 ("slowestMicroseconds", rounded((times.max() ?? 0) / 1000)),
@@ -150,7 +150,7 @@ enum ConsoleBenchmark {
         return String(cookie)
     }
 
-    /// Inserts the rows that the pages list beside customers and facts. The first customer gets 500 purchases.
+    /// Inserts all rows that the pages show, except customers and facts. Customer 0 gets the purchases 1 to 500.
     private static func fill(_ numbers: ClosedRange<Int>, in database: SQLiteDatabase) async throws {
         let values: [SQLValue] = [
             .text(FilledLedger.bundleID.rawValue), .integer(Int64(numbers.lowerBound)),

@@ -6,8 +6,8 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// The figures of a ledger with 10⁶ customers: the time until they contain all facts, and the time of each chart, with
-/// the list of figures as the constant reference. `SOUK_BENCH_SHORT` uses 10⁴ customers.
+/// The figures of a ledger with 10⁶ subscriptions: the time to add a fact to the figures, and the time of six queries.
+/// The reference of the queries is the list of figures. `SOUK_BENCH_SHORT` uses 10⁴ subscriptions.
 enum FigureBenchmark {
     static func run() async throws -> [BenchmarkResult] {
         let isShort = ProcessInfo.processInfo.environment["SOUK_BENCH_SHORT"] != nil
@@ -25,15 +25,15 @@ enum FigureBenchmark {
             try await insert(start...min(start + 19_999, count), in: database)
         }
         let clock = ContinuousClock()
-        let folding = try await clock.measure { try await service.addAllFactsToFigures() }
+        let adding = try await clock.measure { try await service.addAllFactsToFigures() }
         var results = [
             BenchmarkResult(
                 name: "a fact added to the figures, \(count) subscriptions", reference: "itself",
-                nanoseconds: folding.nanoseconds / Double(count),
-                referenceNanoseconds: folding.nanoseconds / Double(count),
+                nanoseconds: adding.nanoseconds / Double(count),
+                referenceNanoseconds: adding.nanoseconds / Double(count),
                 budget: "–")
         ]
-        for question in [
+        for query in [
             "active-subscriptions?by=day&from=2024-01-01&to=2025-12-31",
             "mrr?by=day&from=2025-01-01&to=2025-12-31&group=product",
             "revenue?by=month&from=2024-01-01&to=2025-12-31&group=country",
@@ -48,17 +48,17 @@ enum FigureBenchmark {
                 guard response.status == 200 else { throw BenchmarkFailure("\(path) got status \(response.status)") }
             }
             let times = try await paired(
-                rounds: 5, iterations: 3, { try await get("/\(question)") }, reference: { try await get("") })
+                rounds: 5, iterations: 3, { try await get("/\(query)") }, reference: { try await get("") })
             results.append(
                 BenchmarkResult(
-                    name: "figure \(question), \(count) subscriptions", reference: "the list of figures",
+                    name: "figure \(query), \(count) subscriptions", reference: "the list of figures",
                     nanoseconds: times.operation, referenceNanoseconds: times.reference, budget: "< 300 ms"))
         }
         await database.close()
         return results
     }
 
-    /// Inserts subscriptions of one to twelve months that begin on days of 2024 and 2025, in ten countries.
+    /// Inserts subscriptions of 1 to 12 months in 10 countries. Each begins on a day of 2024 or 2025.
     static func insert(_ numbers: ClosedRange<Int>, in database: SQLiteDatabase) async throws {
         try await database.write { connection in
             try connection.execute(

@@ -7,8 +7,8 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// A ledger with any number of customers. The first customer has bought something. The others are copies of the rows of
-/// that purchase, with other names and without the signed bytes.
+/// A ledger with a given number of customers. Customer 0 has bought a subscription. The others have copies of its rows,
+/// with other names and without the signed bytes.
 struct FilledLedger {
     static let bundleID: BundleID = "com.example.souk"
     private static let batch = 20_000
@@ -20,7 +20,7 @@ struct FilledLedger {
 
     var path: String { folder + "/ledger.sqlite" }
 
-    /// Names have seven digits, so that rows are inserted in the order of the keys.
+    /// Returns the id of a customer. It has seven digits, so that rows are inserted in the order of the ids.
     static func name(_ number: Int) -> String {
         let digits = String(number)
         return "customer-" + String(repeating: "0", count: max(0, 7 - digits.count)) + digits
@@ -100,8 +100,8 @@ struct FilledLedger {
         }
     }
 
-    /// The insertion for each table, and the number of its values. `CROSS JOIN` finds the row to copy once, not for
-    /// each copy.
+    /// The insertion for each table, and the number of its values. With `CROSS JOIN`, SQLite finds the row to copy
+    /// once, not for each copy.
     private static let copies: [((insert: String, select: String), Int)] = [
         (
             (

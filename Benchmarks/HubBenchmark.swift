@@ -2,8 +2,8 @@ import Foundation
 import PluginHub
 import Primitives
 
-/// Compares messages through the hub, and a closure call, with Foundation's notifications to the same number of
-/// observers. Each runs on one thread and on two.
+/// Compares commands, queries and events of the hub, and a closure call, with Foundation's notifications to the same
+/// number of observers. Each runs on one thread and on two.
 enum HubBenchmark {
     static func run() async throws -> [BenchmarkResult] {
         let hub = Hub()

@@ -10,8 +10,8 @@ import Primitives
 #endif
 
 /// The cost of interception. Compares a call through a plain transport with the same call through a recording
-/// interceptor with no, one and eight florets: in process, over loopback, and through URLSession. Also measures the
-/// memory of a long recording.
+/// interceptor. With no, one and eight florets, calls are made in process and over loopback; with one floret, also
+/// through `URLSession`. Also measures the memory of a long recording.
 enum InterceptionBenchmark {
     private static let floretCounts = [0, 1, 8]
 
@@ -168,7 +168,7 @@ enum InterceptionBenchmark {
         let early = residentMegabytes()
         let last = try await record(10_000..<100_000)
         return BenchmarkResult(
-            name: "a request recorded into a full ring of 1 000, 10 001st to 100 000th",
+            name: "a request recorded into a full storage of 1 000 records, 10 001st to 100 000th",
             reference: "the first 10 000", nanoseconds: last, referenceNanoseconds: first, budget: "memory stays flat",
             more: [
                 ("residentMegabytesAfter10000", .number(early)),

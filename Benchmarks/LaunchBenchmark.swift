@@ -5,8 +5,8 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// The time and the memory that a store needs at launch to know what the customer may use. It reads the files of an
-/// earlier run, without a network. The reference is `JSONSerialization` of the same files.
+/// The time and the memory that `Store` needs at launch to know the products that the customer may use. It reads the
+/// files of an earlier run, without a network. The reference is `JSONSerialization` of the same files.
 enum LaunchBenchmark {
     static func run() async throws -> [BenchmarkResult] {
         var results: [BenchmarkResult] = []
@@ -39,7 +39,7 @@ enum LaunchBenchmark {
             let reference = try clock.measure {
                 for file in [list] + state { try read(file) }
             }
-            // The first round is not counted, because the caches of the system are empty.
+            // The first round is not counted: it fills the caches of the system.
             if round > 0 {
                 ours.append(time.nanoseconds)
                 theirs.append(reference.nanoseconds)

@@ -8,7 +8,7 @@ import Foundation
     import Darwin
 #endif
 
-/// A client with one keep-alive connection on loopback, which repeats a request at little cost of its own.
+/// An HTTP client with one keep-alive connection on loopback. It needs little processor time itself.
 final class LoadClient {
     private let descriptor: Int32
     private var buffer = [UInt8](repeating: 0, count: 64 << 10)
@@ -58,7 +58,7 @@ final class LoadClient {
         return (clock.now - start).nanoseconds
     }
 
-    /// Sends one request and reads the whole response. Throws unless it is a success.
+    /// Sends one request and reads the whole response. Throws if its status is not 2xx.
     func exchange(_ request: [UInt8]) throws {
         guard request.withUnsafeBytes({ send(descriptor, $0.baseAddress, $0.count, 0) }) == request.count else {
             throw BenchmarkFailure("the connection broke while sending")
@@ -72,12 +72,12 @@ final class LoadClient {
             }
             guard count > 0 else { throw BenchmarkFailure("the connection ended in the middle of a response") }
             received += count
-            if expected == Int.max, let length = try lengthOfAnswer(received) { expected = length }
+            if expected == Int.max, let length = try responseLength(received) { expected = length }
         }
     }
 
     /// Returns the length of header and body; `nil` while the header is incomplete.
-    private func lengthOfAnswer(_ received: Int) throws -> Int? {
+    private func responseLength(_ received: Int) throws -> Int? {
         let text = buffer[..<received]
         guard let end = text.firstRange(of: [13, 10, 13, 10]) else { return nil }
         let header = String(decoding: text[..<end.lowerBound], as: UTF8.self).lowercased()

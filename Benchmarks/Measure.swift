@@ -13,11 +13,12 @@ import Primitives
 struct BenchmarkResult {
     let name: String
     let reference: String
-    /// The nanoseconds of one operation: the median of the rounds.
+    /// The nanoseconds of one operation; the median of the rounds if there are several.
     let nanoseconds: Double
     let referenceNanoseconds: Double
     /// The limit that the design sets, as text.
     let budget: String
+    /// Further members of the JSON result.
     var more: [(String, JSONValue)] = []
 
     var json: JSONValue {
@@ -35,7 +36,7 @@ struct BenchmarkResult {
 func rounded(_ value: Double) -> JSONValue { .number((value * 1000).rounded() / 1000) }
 
 /// Alternates `operation` and its reference, so that a change of the machine's speed affects both. Returns the median
-/// nanoseconds of one operation.
+/// nanoseconds of one operation and of one reference. The first round is not counted.
 func paired(
     rounds: Int = 15, iterations: Int, _ operation: () throws -> Void, reference: () throws -> Void
 ) rethrows -> (operation: Double, reference: Double) {
@@ -69,7 +70,7 @@ func paired(
     return (median(measurements.map(\.0)), median(measurements.map(\.1)))
 }
 
-/// Returns the resident memory of this process.
+/// Returns the resident memory of this process; 0 if the system has no `/proc`.
 func residentMegabytes() -> Int {
     let pages = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
     return ((pages?.dropFirst().first.flatMap { Int($0) } ?? 0) * Int(getpagesize())) >> 20

@@ -6,8 +6,8 @@ import Primitives
 import Purchases
 import StoreModel
 
-/// The cost of the purchase client over its plugins: it merges the paid features of all plugins, from memory and from a
-/// backend on loopback that responds at once.
+/// The cost of the purchase client beside that of its plugins. The client merges the paid features of all plugins,
+/// which have them in memory, or get them from a backend on loopback that responds at once.
 enum MergedReadBenchmark {
     private static let features = 4
 

@@ -8,8 +8,8 @@ import Foundation
     import Darwin
 #endif
 
-/// A load of many keep-alive connections on one thread, each with one request in progress. It records the latency of
-/// each response.
+/// An HTTP client with many keep-alive connections on one thread, each with one request in progress. It records the
+/// latency of each response.
 struct PollingLoad {
     /// The result, in nanoseconds.
     struct Outcome {
@@ -17,7 +17,7 @@ struct PollingLoad {
         var each: Double
         var p50: Double
         var p99: Double
-        /// The processor time of this process, server and client, for each request.
+        /// The processor time of this process, which contains server and client, divided by the number of requests.
         var processor: Double
     }
 
@@ -36,11 +36,11 @@ struct PollingLoad {
     private var buffer = [UInt8](repeating: 0, count: bufferSize)
     private var latencies: [Double] = []
 
-    /// Sends `count` requests over `connections` connections. Throws unless every response is a success.
+    /// Sends `count` requests over `connections` connections. Throws if the status of a response is not 2xx.
     ///
     /// - Parameters:
-    ///   - isSpinning: Whether the client polls without sleeping. A sleeping client must be woken for each response of a
-    ///     slow server, but seldom for those of a fast one. So a comparison of both servers would be wrong.
+    ///   - isSpinning: Whether the client polls without sleeping. A sleeping client must be woken for each response of
+    ///     a slow server, but seldom for those of a fast one, which would distort a comparison of the two.
     ///   - request: Returns the bytes of the n-th request.
     static func run(
         port: Int, connections: Int, count: Int, isSpinning: Bool = false,
@@ -129,7 +129,7 @@ struct PollingLoad {
         }
     }
 
-    /// Reads the available bytes. Returns whether the response is complete.
+    /// Reads the available bytes of a connection. Returns whether its response is complete.
     private mutating func receive(at place: Int) throws -> Bool {
         let count = buffer.withUnsafeMutableBytes { recv(connections[place].descriptor, $0.baseAddress, $0.count, 0) }
         guard count > 0 else { throw BenchmarkFailure("the connection ended in the middle of a response") }

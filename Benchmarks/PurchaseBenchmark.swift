@@ -5,7 +5,7 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// The time that the SDK itself needs for a purchase. The store sells at once, and the server acknowledges at once.
+/// The time of a purchase in the SDK: the store sells at once, and the server acknowledges at once.
 enum PurchaseBenchmark {
     private static let product = ProductID(unchecked: "com.example.shop.coins")
 

@@ -1,8 +1,8 @@
 import COpenSSL
 import Foundation
 
-/// A store whose certificates and signatures use 2048-bit RSA, as Apple's do. It has a root, an intermediate and a leaf
-/// certificate, with Apple's marker extensions, and signs receipts with `CMS_sign`.
+/// A signer of receipts whose certificates and signatures use 2048-bit RSA, as Apple's do. It has a root certificate,
+/// and an intermediate and a leaf with Apple's marker extensions. It signs with `CMS_sign`.
 struct RSAReceiptStore {
     let root: [UInt8]
     private let leaf: [UInt8]
@@ -45,8 +45,8 @@ struct RSAReceiptStore {
         guard let container else { throw BenchmarkFailure("OpenSSL cannot sign the receipt") }
         defer { CMS_ContentInfo_free(container) }
         var receipt = Self.der { i2d_CMS_ContentInfo(container, $0) }
-        // OpenSSL sorts the certificates by their bytes, but a store puts the leaf first. The order is not signed, so
-        // it can be changed here.
+        // OpenSSL sorts the certificates by their bytes, but Apple's receipts have the leaf first. The order is not
+        // signed, so it can be changed here.
         let certificates = leaf + intermediate + root
         let starts = [leaf, intermediate, root].compactMap { Self.place(of: $0, in: receipt) }
         guard starts.count == 3, let start = starts.min() else { throw BenchmarkFailure("certificates are missing") }

@@ -9,8 +9,8 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// Reads over HTTP of one customer, and of one transaction at the simulated App Store. The reference is a constant
-/// response of the same size from the same listener.
+/// Reads customers from the server, and transactions from the simulated App Store, over HTTP. The reference is a
+/// constant response of the same size from a listener of the same kind.
 enum ReadBenchmark {
     static func run(customers: Int = 1000, connections: Int = 4) async throws -> BenchmarkResult {
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("souk-bench-\(UUID().uuidString)")
@@ -37,8 +37,7 @@ enum ReadBenchmark {
         return result
     }
 
-    /// Reads one transaction of the simulator's App Store Server API, which signs it at each read. The reference is a
-    /// constant response of the same size.
+    /// Reads transactions from the simulator's App Store Server API, which signs each at every read.
     static func serverAPI(subscribers: Int = 1000, connections: Int = 4) async throws -> BenchmarkResult {
         let folder = FileManager.default.temporaryDirectory.path + "/souk-bench-\(UUID().uuidString)"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
@@ -127,7 +126,7 @@ enum ReadBenchmark {
         await constant.stop()
         let (read, reference) = (median(times.map(\.read)), median(times.map(\.constant)))
         return BenchmarkResult(
-            name: name, reference: "constant answer of the same listener", nanoseconds: read,
+            name: name, reference: "constant response from a listener of the same kind", nanoseconds: read,
             referenceNanoseconds: reference, budget: budget,
             more: [
                 ("requestsPerSecond", .number((1e9 / read).rounded())),

@@ -4,9 +4,9 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Reads and verifies receipts. Except in `cold`, their certificates were verified before. The reference is OpenSSL with
-/// the same bytes. Receipts are signed with RSA, as Apple's are, or with ECDSA, as a simulator's are. The ECDSA
-/// signature costs more than all other work.
+/// Decodes and verifies receipts. Except in `cold`, the verifier has verified their certificates before. The reference
+/// is OpenSSL with the same bytes. Receipts are signed with RSA, as Apple's are, or with ECDSA, as the simulator's are.
+/// An ECDSA signature costs more than the rest of a verification.
 enum ReceiptBenchmark {
     private static let creationDate = Date(timeIntervalSince1970: 1_763_000_000)
 
@@ -52,7 +52,7 @@ enum ReceiptBenchmark {
         }
     }
 
-    /// A verifier with an empty cache, which also reads three certificates and checks two of their signatures.
+    /// A verifier with an empty cache. It also decodes three certificates and checks two of their signatures.
     private static func cold(_ purchases: Int, _ receipt: [UInt8], root: [UInt8]) throws -> BenchmarkResult {
         let configuration = try configuration(root: root)
         let reference = try OpenSSLReceipts(root: root, at: creationDate)
@@ -103,7 +103,7 @@ enum ReceiptBenchmark {
     }
 }
 
-/// `CMS_verify` as a program would use it: the certificate store is created once, the receipt is read each time.
+/// Calls `CMS_verify` as a program would: the certificate store is created once, and the receipt is read each time.
 private final class OpenSSLReceipts: @unchecked Sendable {
     // Sendable: each thread has its own instance.
     private let store: OpaquePointer

@@ -16,9 +16,9 @@ import StoreModel
     import Darwin
 #endif
 
-/// The entitlement server over HTTP with 32 connections. Compares reads of 10³ and 10⁶ customers, and signed reads,
-/// with a constant response of the same listener. Compares durable purchases and notifications with one file sync each.
-/// Also measures the start. `SOUK_BENCH_SHORT` skips the 10⁶ customers.
+/// The entitlement server over HTTP with 32 connections. Compares reads of 10³ and 10⁶ customers, and signed reads of
+/// 10³, with a constant response from a listener of the same kind. Compares a durable purchase, and a notification,
+/// with one file sync. Also measures the start of the server. `SOUK_BENCH_SHORT` skips the 10⁶ customers.
 enum ServerBenchmark {
     private static let connections = 32
     private static let rounds = 5
@@ -71,7 +71,7 @@ enum ServerBenchmark {
         return results
     }
 
-    /// Returns the number of a customer; all are equally likely.
+    /// Returns a pseudo-random customer for the n-th request. All customers are equally likely.
     static func customerNumber(_ number: Int, among count: Int) -> Int {
         var mixed = UInt64(truncatingIfNeeded: number) &* 0x9E37_79B9_7F4A_7C15
         mixed ^= mixed >> 29
@@ -82,11 +82,11 @@ enum ServerBenchmark {
         Array("GET \(path) HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer \(key)\r\n\r\n".utf8)
     }
 
-    /// - Parameter hasProcessor: whether the client has a processor of its own; it has none if the database server
-    ///   runs on the same machine.
+    /// - Parameter clientHasProcessor: Whether the client has a processor for itself. With a database server on the same
+    ///   machine, it has none.
     static func compare(
         _ name: String, _ service: EntitlementService, _ sample: HTTPResponse, among customers: Int,
-        budget: String, hasProcessor: Bool = true, request: @escaping @Sendable (Int) -> [UInt8]
+        budget: String, clientHasProcessor: Bool = true, request: @escaping @Sendable (Int) -> [UInt8]
     ) async throws -> BenchmarkResult {
         // One core for the server and one for the client: more threads would compete for them.
         var one = HTTPListener.Configuration()
@@ -100,7 +100,9 @@ enum ServerBenchmark {
         func load(_ port: Int, _ count: Int, of customer: @escaping @Sendable (Int) -> Int) async throws
             -> PollingLoad.Outcome
         {
-            try await PollingLoad.run(port: port, connections: connections, count: count, isSpinning: hasProcessor) {
+            try await PollingLoad.run(
+                port: port, connections: connections, count: count, isSpinning: clientHasProcessor
+            ) {
                 request(customer($0))
             }
         }
@@ -118,7 +120,8 @@ enum ServerBenchmark {
         await constant.stop()
         let (read, reference) = (median(outcomes.map(\.read.each)), median(outcomes.map(\.constant.each)))
         return BenchmarkResult(
-            name: name, reference: "the same response from the same listener, without a look-up", nanoseconds: read,
+            name: name, reference: "the same response from a listener of the same kind, without a look-up",
+            nanoseconds: read,
             referenceNanoseconds: reference, budget: budget,
             more: [
                 ("requestsPerSecond", .number((1e9 / read).rounded())),
@@ -213,7 +216,7 @@ enum ServerBenchmark {
             ])
     }
 
-    /// Returns the nanoseconds of an append that is synced before the next.
+    /// Returns the nanoseconds of one append to a file, including its sync.
     private static func syncs(_ count: Int, in folder: String) throws -> Double {
         let descriptor = open(folder + "/synced", O_WRONLY | O_CREAT | O_APPEND, 0o600)
         guard descriptor >= 0 else { throw BenchmarkFailure("no file to sync: errno \(errno)") }

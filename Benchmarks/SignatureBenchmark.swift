@@ -5,8 +5,8 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Verifies a signed transaction, with and without a cached certificate chain. The reference is OpenSSL's P-256
-/// verification of the same signature.
+/// Verifies signed transactions: with a cached certificate chain, with cached documents, and without a cache. The
+/// reference is OpenSSL's P-256 verification of the same signature.
 enum SignatureBenchmark {
     static func run() throws -> [BenchmarkResult] {
         let chain = try SigningChain.generate()
@@ -52,12 +52,12 @@ enum SignatureBenchmark {
         var configuration = configuration(chain)
         configuration.documentCacheCapacity = documentCacheCapacity
         let verifier = SignedDataVerifier(configuration: configuration)
-        let turns = [DocumentCycle(of: documents), DocumentCycle(of: documents)]
+        let cycles = [DocumentCycle(of: documents), DocumentCycle(of: documents)]
         return try Workers.results(
             name, reference: "OpenSSL P-256 verify", budget: budget, iterations: 256,
             more: [("bytes", .number(documents[0].utf8.count))]
         ) { worker in
-            _ = try verifier.transaction(turns[worker].next())
+            _ = try verifier.transaction(cycles[worker].next())
         } against: { worker in
             references[worker].verifyNext()
         }
@@ -69,9 +69,9 @@ enum SignatureBenchmark {
         -> BenchmarkResult
     {
         let configuration = configuration(chain)
-        let turn = DocumentCycle(of: documents)
+        let cycle = DocumentCycle(of: documents)
         let times = try paired(iterations: 32) {
-            _ = try SignedDataVerifier(configuration: configuration).transaction(turn.next())
+            _ = try SignedDataVerifier(configuration: configuration).transaction(cycle.next())
         } reference: {
             reference.verifyNext()
         }
@@ -81,9 +81,9 @@ enum SignatureBenchmark {
     }
 
     private static func decoding(_ documents: [String], _ reference: OpenSSLVerifier) throws -> BenchmarkResult {
-        let turn = DocumentCycle(of: documents)
+        let cycle = DocumentCycle(of: documents)
         let times = try paired(iterations: 64) {
-            _ = try UnverifiedJWS(unverified: turn.next())
+            _ = try UnverifiedJWS(unverified: cycle.next())
         } reference: {
             reference.verifyNext()
         }
@@ -107,7 +107,7 @@ private final class DocumentCycle: @unchecked Sendable {
     }
 }
 
-/// OpenSSL alone, with everything prepared: SHA-256 of the signed text, then the signature.
+/// OpenSSL alone. Key, texts and signatures are prepared; each call computes the SHA-256 and checks the signature.
 private final class OpenSSLVerifier: @unchecked Sendable {
     // Sendable: each thread has its own instance.
     private let key: OpaquePointer
@@ -127,7 +127,7 @@ private final class OpenSSLVerifier: @unchecked Sendable {
         pieces = try documents.map { document in
             let dot = document.lastIndex(of: ".") ?? document.startIndex
             guard let raw = Base64.decodeURL(String(document[document.index(after: dot)...])), raw.count == 64 else {
-                throw BenchmarkFailure("the signature is not of 64 bytes")
+                throw BenchmarkFailure("the signature does not have 64 bytes")
             }
             return (Array(document[..<dot].utf8), Self.der(raw))
         }
@@ -146,7 +146,7 @@ private final class OpenSSLVerifier: @unchecked Sendable {
         precondition(EVP_PKEY_verify(context, piece.signature, piece.signature.count, digest, 32) == 1)
     }
 
-    /// Returns the two integers in DER (RFC 3279 section 2.2.3), as OpenSSL requires.
+    /// Returns the two integers of a signature in DER (RFC 3279 section 2.2.3), as OpenSSL requires.
     private static func der(_ raw: [UInt8]) -> [UInt8] {
         let integers = [raw.prefix(32), raw.suffix(32)].flatMap { half -> [UInt8] in
             var digits = Array(half.drop { $0 == 0 })

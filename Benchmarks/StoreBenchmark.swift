@@ -94,7 +94,7 @@ enum StoreBenchmark {
             (head + "Content-Type: application/json\r\nContent-Length: \(body.utf8.count)\r\n\r\n" + body).utf8)
     }
 
-    /// Returns the nanoseconds to append 4 KiB to a file and sync it.
+    /// Returns the nanoseconds of one append of 4 KiB to a file, including its sync.
     private static func measureSyncs(_ count: Int, in folder: String) throws -> Double {
         let descriptor = open(folder + "/reference", O_WRONLY | O_CREAT | O_APPEND, 0o600)
         guard descriptor >= 0 else { throw BenchmarkFailure("no file in \(folder)") }
@@ -115,30 +115,28 @@ enum StoreBenchmark {
 
     // MARK: - Renewals
 
-    /// A year passes. Then all transactions are computed, and one in a thousand is signed. Also measures the time to
-    /// open the store.
+    /// A year passes in virtual time. Then all transactions are read, and one in a thousand is signed. Also measures
+    /// the time to open the store.
     static func renewals() async throws -> [BenchmarkResult] {
         let empty = try await measureOpening(nil)
         var results = [
-            openingResult("opening a store", "without accounts", empty, reference: empty, "≤ 0.5 s")
+            openingResult("without accounts", empty, reference: empty, "≤ 0.5 s")
         ]
         for size in sizes {
             let (renewal, open) = try await measureYear(of: size)
             results.append(renewal)
             results.append(
                 openingResult(
-                    "opening a store", "with \(size) subscriptions", open, reference: empty, "≤ 2 × the reference"))
+                    "with \(size) subscriptions", open, reference: empty, "≤ 2 × the reference"))
         }
         return results
     }
 
     private static func openingResult(
-        _ what: String, _ which: String, _ time: Double, reference empty: Double, _ budget: String
-    )
-        -> BenchmarkResult
-    {
+        _ content: String, _ time: Double, reference empty: Double, _ budget: String
+    ) -> BenchmarkResult {
         BenchmarkResult(
-            name: "\(what) \(which)", reference: "a store without accounts", nanoseconds: time,
+            name: "opening a store \(content)", reference: "a store without accounts", nanoseconds: time,
             referenceNanoseconds: empty, budget: budget)
     }
 

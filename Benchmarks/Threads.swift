@@ -10,8 +10,9 @@ struct Workers {
 
     var description: String { size == 1 ? "one thread" : "\(size) threads" }
 
-    /// Like `paired(rounds:iterations:_:reference:)`, but all workers run each closure. Each worker runs all
-    /// `iterations`, so more workers do not take longer if each has a processor. The closures get the worker's number.
+    /// Like `paired(rounds:iterations:_:reference:)`, but all workers run each closure. Each worker runs it
+    /// `iterations` times, so two workers take as long as one if each has a processor. The closures get the worker's
+    /// number.
     func paired(
         rounds: Int = 15, iterations: Int, _ operation: @escaping @Sendable (Int) throws -> Void,
         reference: @escaping @Sendable (Int) throws -> Void
@@ -44,9 +45,9 @@ struct Workers {
         return (median(results.map(\.0)), median(results.map(\.1)))
     }
 
-    /// Returns a result for one thread and one for two. Operation and reference alternate. The results include the heap
-    /// allocations of one call, and how much more work two threads do than one. For comparison, they include this ratio
-    /// for plain arithmetic.
+    /// Returns a result for one thread and one for two. Operation and reference alternate. The first result includes
+    /// the heap allocations of one call. The second includes how much more work two threads do than one, and for
+    /// comparison the same ratio for plain arithmetic.
     static func results(
         _ name: String, reference: String, budget: String, iterations: Int, rounds: Int = 15,
         more: [(String, JSONValue)] = [], _ operation: @escaping @Sendable (Int) throws -> Void,

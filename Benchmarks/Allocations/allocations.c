@@ -10,7 +10,8 @@ souk_allocations souk_allocations_of_thread(void) { return counted; }
 #if defined(__GLIBC__)
 
 // A program that defines functions with these names replaces those of the C library, also for the libraries that it
-// loads ("Replacing malloc", The GNU C Library). They count, and call the replaced function; `free` is not replaced.
+// loads ("Replacing malloc", The GNU C Library). These functions count, and call the function of mimalloc or of the C
+// library. `free` is not replaced.
 #if defined(SOUK_HAS_MIMALLOC)
 #define HEAP(name) mi_##name
 #else

@@ -1,7 +1,7 @@
 #pragma once
 #include <curl/curl.h>
 
-// libcurl's setters are variadic; these give them types.
+// Swift cannot call libcurl's setters, which are variadic. These functions wrap them.
 
 static inline CURLcode souk_curl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
@@ -44,7 +44,7 @@ static inline CURLMcode souk_curl_multi_set_long(CURLM *handle, CURLMoption opti
     return curl_multi_setopt(handle, option, value);
 }
 
-/// The finished transfer of a message, `NULL` for a message of another kind.
+/// Returns the finished transfer of a message; `NULL` for a message of another kind.
 static inline CURL *souk_curl_finished(const CURLMsg *message, CURLcode *result) {
     if (message->msg != CURLMSG_DONE) return NULL;
     *result = message->data.result;

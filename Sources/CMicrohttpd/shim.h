@@ -4,7 +4,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-// microhttpd's entry points are variadic; these give them types.
+// Swift cannot call microhttpd's variadic functions. These functions wrap them.
 
 typedef struct souk_mhd_settings {
     unsigned int flags;
@@ -36,7 +36,7 @@ static inline struct MHD_Daemon *souk_mhd_start(const souk_mhd_settings *setting
     options[count++] = (struct MHD_OptionItem){MHD_OPTION_CONNECTION_TIMEOUT, settings->idle_seconds, NULL};
     options[count++] =
         (struct MHD_OptionItem){MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)settings->memory_per_connection, NULL};
-    // microhttpd's strict checks answer in HTML or not at all; the listener does them itself.
+    // Turns off microhttpd's strict checks, which answer in HTML or not at all. HTTPListener checks the requests.
     options[count++] = (struct MHD_OptionItem){MHD_OPTION_STRICT_FOR_CLIENT, 0, NULL};
     options[count++] =
         (struct MHD_OptionItem){MHD_OPTION_UNESCAPE_CALLBACK, (intptr_t)&souk_mhd_keep_escapes, NULL};
@@ -64,7 +64,7 @@ static inline unsigned int souk_mhd_flags(int uses_tls) {
     return uses_tls ? flags | MHD_USE_TLS : flags;
 }
 
-/// The context that the connection callback stored for this connection.
+/// Returns the context that the connection callback stored for this connection.
 static inline void *souk_mhd_connection_context(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
     return info == NULL ? NULL : info->socket_context;
@@ -75,27 +75,27 @@ static inline int souk_mhd_connection_socket(struct MHD_Connection *connection) 
     return info == NULL ? -1 : info->connect_fd;
 }
 
-/// Bytes of the request line and the header section.
+/// Returns the number of bytes of the request line and the header section.
 static inline size_t souk_mhd_header_size(struct MHD_Connection *connection) {
     const union MHD_ConnectionInfo *info =
         MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
     return info == NULL ? 0 : info->header_size;
 }
 
-/// Whether microhttpd parses requests in their receive buffer, into strings that end with NUL: before version 1.0.
+/// Whether microhttpd is older than 1.0. It then writes NUL into the receive buffer after each string of a request.
 static inline int souk_mhd_parses_in_place(void) { return MHD_get_version()[0] == '0'; }
 
-/// Makes the end of the connection the end of a response of unknown length, without chunked encoding.
+/// Turns off chunked encoding. The end of the connection then ends a response of unknown length.
 static inline void souk_mhd_forbid_chunks(struct MHD_Response *response) {
     MHD_set_response_options(response, MHD_RF_HTTP_1_0_COMPATIBLE_STRICT, MHD_RO_END);
 }
 
 #ifdef __linux__
-// glibc declares accept4 for _GNU_SOURCE only.
+// glibc declares accept4 only with _GNU_SOURCE.
 int accept4(int listening, struct sockaddr *address, socklen_t *length, int flags);
 #endif
 
-/// `accept` for a socket that no child process inherits.
+/// Accepts a connection. Child processes do not inherit its socket, which is non-blocking on Linux.
 static inline int souk_accept(int listening, struct sockaddr *address, socklen_t *length) {
 #ifdef __linux__
     return accept4(listening, address, length, SOCK_CLOEXEC | SOCK_NONBLOCK);

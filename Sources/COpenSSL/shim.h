@@ -17,7 +17,7 @@
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
 
-// Swift cannot call function-like macros. These functions wrap the ones that Souk needs.
+// Swift cannot call function-like macros and variadic functions. These functions wrap the ones that Souk needs.
 
 static inline long souk_bio_contents(BIO *bio, char **contents) { return BIO_get_mem_data(bio, contents); }
 static inline void souk_openssl_free(void *pointer) { OPENSSL_free(pointer); }

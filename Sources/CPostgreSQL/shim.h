@@ -1,6 +1,6 @@
 #pragma once
 
-// Debian has the header in a folder of its own. pkg-config names that folder, but not every tool asks pkg-config.
+// On Debian, the header is in its own folder. pkg-config returns that folder, but not every tool uses pkg-config.
 #if __has_include(<libpq-fe.h>)
 #include <libpq-fe.h>
 #else

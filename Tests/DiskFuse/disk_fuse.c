@@ -20,14 +20,14 @@ void souk_disk_watch(souk_disk_judge new_judge) { atomic_store(&judge, new_judge
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// A program's own functions of these names take the place of the system's, also for the libraries it is linked with.
+// Functions of a program with these names replace those of the system, also for the libraries that the program links.
 
 static int verdict(int removes) {
     souk_disk_judge present = atomic_load(&judge);
     int before = errno;
-    int said = present ? present(removes) : SOUK_DISK_GO_ON;
+    int result = present ? present(removes) : SOUK_DISK_GO_ON;
     errno = before;
-    return said;
+    return result;
 }
 
 static void die(void) {
@@ -35,27 +35,27 @@ static void die(void) {
     for (;;) pause();
 }
 
-// Whether the operation goes on.
-static int may(int removes) {
-    int said = verdict(removes);
-    if (said == SOUK_DISK_DIE) die();
-    if (said == SOUK_DISK_GO_ON) return 1;
-    errno = said;
+// Returns whether the operation is_allowed be executed. Otherwise sets errno, or kills the process.
+static int is_allowed(int removes) {
+    int result = verdict(removes);
+    if (result == SOUK_DISK_DIE) die();
+    if (result == SOUK_DISK_GO_ON) return 1;
+    errno = result;
     return 0;
 }
 
-static int is_file(int file) {
+static int is_watched_file(int file) {
     struct stat status;
     return atomic_load(&judge) && fstat(file, &status) == 0 && S_ISREG(status.st_mode);
 }
 
 ssize_t write(int file, const void *bytes, size_t count) {
-    if (!is_file(file)) return syscall(SYS_write, file, bytes, count);
-    if (!may(0)) return -1;
-    int said = verdict(0);
-    if (said == SOUK_DISK_GO_ON || count < 2) return syscall(SYS_write, file, bytes, count);
+    if (!is_watched_file(file)) return syscall(SYS_write, file, bytes, count);
+    if (!is_allowed(0)) return -1;
+    int second = verdict(0);
+    if (second == SOUK_DISK_GO_ON || count < 2) return syscall(SYS_write, file, bytes, count);
     ssize_t written = syscall(SYS_write, file, bytes, count / 2);
-    if (said == SOUK_DISK_DIE) die();
+    if (second == SOUK_DISK_DIE) die();
     return written;
 }
 
@@ -67,26 +67,26 @@ int open(const char *path, int flags, ...) {
         mode = va_arg(rest, mode_t);
         va_end(rest);
     }
-    if ((flags & O_CREAT) && !may(0)) return -1;
+    if ((flags & O_CREAT) && !is_allowed(0)) return -1;
     return syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
-int fsync(int file) { return may(0) ? syscall(SYS_fsync, file) : -1; }
-int ftruncate(int file, off_t length) { return may(1) ? syscall(SYS_ftruncate, file, length) : -1; }
-int mkdir(const char *path, mode_t mode) { return may(0) ? syscall(SYS_mkdirat, AT_FDCWD, path, mode) : -1; }
-int unlink(const char *path) { return may(1) ? syscall(SYS_unlinkat, AT_FDCWD, path, 0) : -1; }
-int rmdir(const char *path) { return may(1) ? syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR) : -1; }
+int fsync(int file) { return is_allowed(0) ? syscall(SYS_fsync, file) : -1; }
+int ftruncate(int file, off_t length) { return is_allowed(1) ? syscall(SYS_ftruncate, file, length) : -1; }
+int mkdir(const char *path, mode_t mode) { return is_allowed(0) ? syscall(SYS_mkdirat, AT_FDCWD, path, mode) : -1; }
+int unlink(const char *path) { return is_allowed(1) ? syscall(SYS_unlinkat, AT_FDCWD, path, 0) : -1; }
+int rmdir(const char *path) { return is_allowed(1) ? syscall(SYS_unlinkat, AT_FDCWD, path, AT_REMOVEDIR) : -1; }
 int unlinkat(int folder, const char *path, int flags) {
-    return may(1) ? syscall(SYS_unlinkat, folder, path, flags) : -1;
+    return is_allowed(1) ? syscall(SYS_unlinkat, folder, path, flags) : -1;
 }
 int rename(const char *from, const char *to) {
-    return may(0) ? syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0) : -1;
+    return is_allowed(0) ? syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0) : -1;
 }
 
 char *mkdtemp(char *template) {
     static char *(*system_mkdtemp)(char *);
     if (!system_mkdtemp) system_mkdtemp = (char *(*)(char *))dlsym(RTLD_NEXT, "mkdtemp");
-    return may(0) ? system_mkdtemp(template) : NULL;
+    return is_allowed(0) ? system_mkdtemp(template) : NULL;
 }
 
 #endif

@@ -8,7 +8,7 @@
 
 enum { SECTOR = 512 };
 
-// Something done to a file since its last sync: bytes written at an offset, or, without bytes, a new length.
+// A change to a file since its last sync: bytes at an offset, or, without bytes, `offset` as the new length.
 typedef struct change {
     struct change *next;
     sqlite3_int64 offset;
@@ -16,13 +16,13 @@ typedef struct change {
     unsigned char bytes[];
 } change;
 
-// A file as it would be after a power cut, and what may or may not be on the disk too.
+// A file with its synced content, which survives a power cut, and the changes since, which may be lost.
 typedef struct image {
     struct image *next;
     char *path;
-    // Whether there is a file of this name, and whether there would be one after a power cut: a name that is new or gone
-    // stays so only once its folder is synced.
-    int is_there, stays_there;
+    // Whether the file exists, and whether it would exist after a power cut. A creation or a deletion survives a power cut
+    // only after the folder is synced.
+    int exists, exists_after_power_cut;
     unsigned char *bytes;
     size_t count;
     change *first, **last;
@@ -45,7 +45,7 @@ typedef struct {
     sqlite3_file base;
     faulty_disk *disk;
     image *image;
-    // Like the wrapped system, which syncs the folder with the first sync of a journal or log that it made.
+    // Whether the next sync also syncs the folder. SQLite does so at the first sync of a journal or log that it created.
     int syncs_folder;
 } file;
 
@@ -57,14 +57,14 @@ static faulty_disk *disks;
 static sqlite3_file *inner(sqlite3_file *f) { return (sqlite3_file *)((file *)f + 1); }
 static const sqlite3_io_methods *methods(sqlite3_file *f) { return inner(f)->pMethods; }
 
-// MARK: - What survives
+// MARK: - Content after a power cut
 
 static void *require(void *memory) {
     if (memory == NULL) abort();
     return memory;
 }
 
-static void note(image *image, sqlite3_int64 offset, const void *bytes, size_t count) {
+static void record_change(image *image, sqlite3_int64 offset, const void *bytes, size_t count) {
     change *made = require(malloc(sizeof(change) + count));
     *made = (change){.offset = offset, .count = count};
     if (count > 0) memcpy(made->bytes, bytes, count);
@@ -104,41 +104,41 @@ static void make_durable(image *image) {
 
 static void sync_folder(faulty_disk *disk) {
     for (image *image = disk->images; image != NULL; image = image->next) {
-        image->stays_there = image->is_there;
-        if (!image->is_there) image->count = 0;
+        image->exists_after_power_cut = image->exists;
+        if (!image->exists) image->count = 0;
     }
 }
 
-static int coin(uint64_t *state) {
+static int random_bit(uint64_t *state) {
     *state ^= *state << 13;
     *state ^= *state >> 7;
     *state ^= *state << 17;
     return (int)(*state >> 40 & 1);
 }
 
-static int write_one(image *image, const char *path, uint64_t *state) {
+static int write_file(image *image, const char *path, uint64_t *state) {
     unsigned char *bytes = NULL;
     size_t count = 0;
-    int exists = image->stays_there;
+    int survives = image->exists_after_power_cut;
     resize(&bytes, &count, image->count);
     if (count > 0) memcpy(bytes, image->bytes, count);
     if (*state != 0) {
-        if (exists != image->is_there) exists = coin(state);
+        if (survives != image->exists) survives = random_bit(state);
         for (change *c = image->first; c != NULL; c = c->next) {
             if (c->count == 0) {
-                if (coin(state)) resize(&bytes, &count, (size_t)c->offset);
+                if (random_bit(state)) resize(&bytes, &count, (size_t)c->offset);
                 continue;
             }
             for (size_t done = 0; done < c->count;) {
                 size_t start = (size_t)c->offset + done, length = SECTOR - start % SECTOR;
                 if (length > c->count - done) length = c->count - done;
-                if (coin(state)) place(&bytes, &count, start, c->bytes + done, length);
+                if (random_bit(state)) place(&bytes, &count, start, c->bytes + done, length);
                 done += length;
             }
         }
     }
     int result = 0;
-    if (exists) {
+    if (survives) {
         FILE *out = fopen(path, "wb");
         if (out == NULL || fwrite(bytes, 1, count, out) != count) result = -1;
         if (out != NULL && fclose(out) != 0) result = -1;
@@ -155,7 +155,7 @@ int faulty_disk_write_image(faulty_disk *disk, const char *folder, uint64_t seed
         snprintf(path, sizeof path, "%s/%s", folder, strrchr(image->path, '/') + 1);
         uint64_t state = seed;
         for (const char *c = image->path; *c != 0 && seed != 0; c++) state = state * 31 + (unsigned char)*c + 1;
-        if (write_one(image, path, &state) != 0) result = -1;
+        if (write_file(image, path, &state) != 0) result = -1;
     }
     pthread_mutex_unlock(&disk->mutex);
     return result;
@@ -163,8 +163,8 @@ int faulty_disk_write_image(faulty_disk *disk, const char *folder, uint64_t seed
 
 // MARK: - Operations
 
-// Whether the operation that begins now is to fail.
-static int begin(faulty_disk *disk) {
+// Counts an operation, calls the observer, and returns whether the operation must fail.
+static int begin_operation(faulty_disk *disk) {
     pthread_mutex_lock(&disk->mutex);
     int64_t number = ++disk->operations;
     int fails = disk->first_failure > 0
@@ -182,12 +182,12 @@ static int disk_read(sqlite3_file *f, void *bytes, int count, sqlite3_int64 offs
 
 static int disk_write(sqlite3_file *f, const void *bytes, int count, sqlite3_int64 offset) {
     file *self = (file *)f;
-    int fails = begin(self->disk);
+    int fails = begin_operation(self->disk);
     int written = fails ? count / 2 : count;
     int result = written > 0 ? methods(f)->xWrite(inner(f), bytes, written, offset) : SQLITE_OK;
     if (result == SQLITE_OK && written > 0) {
         pthread_mutex_lock(&self->disk->mutex);
-        note(self->image, offset, bytes, (size_t)written);
+        record_change(self->image, offset, bytes, (size_t)written);
         pthread_mutex_unlock(&self->disk->mutex);
     }
     return fails ? SQLITE_FULL : result;
@@ -195,11 +195,11 @@ static int disk_write(sqlite3_file *f, const void *bytes, int count, sqlite3_int
 
 static int disk_truncate(sqlite3_file *f, sqlite3_int64 size) {
     file *self = (file *)f;
-    if (begin(self->disk)) return SQLITE_IOERR_TRUNCATE;
+    if (begin_operation(self->disk)) return SQLITE_IOERR_TRUNCATE;
     int result = methods(f)->xTruncate(inner(f), size);
     if (result == SQLITE_OK) {
         pthread_mutex_lock(&self->disk->mutex);
-        note(self->image, size, NULL, 0);
+        record_change(self->image, size, NULL, 0);
         pthread_mutex_unlock(&self->disk->mutex);
     }
     return result;
@@ -207,8 +207,8 @@ static int disk_truncate(sqlite3_file *f, sqlite3_int64 size) {
 
 static int disk_sync(sqlite3_file *f, int flags) {
     file *self = (file *)f;
-    int fails = begin(self->disk);
-    // The real files need no disk: the images are what counts.
+    int fails = begin_operation(self->disk);
+    // The real files are not synced. The tests read only the images after a power cut.
     (void)flags;
     pthread_mutex_lock(&self->disk->mutex);
     if (fails) forget_changes(self->image);
@@ -237,7 +237,7 @@ static int disk_shm_lock(sqlite3_file *f, int offset, int count, int flags) {
 static void disk_barrier(sqlite3_file *f) { methods(f)->xShmBarrier(inner(f)); }
 static int disk_unmap(sqlite3_file *f, int delete) { return methods(f)->xShmUnmap(inner(f), delete); }
 
-// Version 2: without memory-mapped reads, which would go past us.
+// Version 2 has no memory-mapped reads and writes, which would bypass these functions.
 static const sqlite3_io_methods disk_methods = {
     2, disk_close, disk_read, disk_write, disk_truncate, disk_sync, disk_size, disk_lock, disk_unlock, disk_reserved,
     disk_control, disk_sector_size, disk_characteristics, disk_map, disk_shm_lock, disk_barrier, disk_unmap, NULL, NULL,
@@ -245,7 +245,7 @@ static const sqlite3_io_methods disk_methods = {
 
 // MARK: - Files
 
-// The disk a path lies on; NULL for everybody else's files.
+// Returns the disk whose folder contains the file, or NULL.
 static faulty_disk *disk_of(const char *path) {
     faulty_disk *found = NULL;
     pthread_mutex_lock(&disks_mutex);
@@ -255,7 +255,7 @@ static faulty_disk *disk_of(const char *path) {
     return found;
 }
 
-// The image of a file; a new one holds what the file held when it was first opened.
+// Returns the image of a file. A new image has the present content of the file.
 static image *image_of(faulty_disk *disk, const char *path, sqlite3_file *opened) {
     pthread_mutex_lock(&disk->mutex);
     image *image = disk->images;
@@ -267,15 +267,16 @@ static image *image_of(faulty_disk *disk, const char *path, sqlite3_file *opened
         sqlite3_int64 size = 0;
         if (opened->pMethods->xFileSize(opened, &size) == SQLITE_OK && size > 0) {
             resize(&image->bytes, &image->count, (size_t)size);
-            image->stays_there = opened->pMethods->xRead(opened, image->bytes, (int)size, 0) == SQLITE_OK;
+            image->exists_after_power_cut = opened->pMethods->xRead(opened, image->bytes, (int)size, 0) == SQLITE_OK;
         }
         image->next = disk->images;
         disk->images = image;
-    } else if (!image->is_there) {
-        // Another file under an old name: the old one is what a power cut would bring back.
-        note(image, 0, NULL, 0);
+    } else if (!image->exists) {
+        // The file was deleted and created again. A power cut can bring back the content before the deletion, so the image
+        // keeps it and records a truncation.
+        record_change(image, 0, NULL, 0);
     }
-    image->is_there = 1;
+    image->exists = 1;
     pthread_mutex_unlock(&disk->mutex);
     return image;
 }
@@ -302,15 +303,15 @@ static int disk_open(sqlite3_vfs *vfs, sqlite3_filename path, sqlite3_file *f, i
 static int disk_delete(sqlite3_vfs *vfs, const char *path, int sync) {
     (void)vfs;
     faulty_disk *disk = disk_of(path);
-    if (disk != NULL && begin(disk)) return SQLITE_IOERR_DELETE;
+    if (disk != NULL && begin_operation(disk)) return SQLITE_IOERR_DELETE;
     int result = wrapped->xDelete(wrapped, path, sync);
     if (disk == NULL || result != SQLITE_OK) return result;
     pthread_mutex_lock(&disk->mutex);
     for (image *image = disk->images; image != NULL; image = image->next) {
         if (strcmp(image->path, path) != 0) continue;
         forget_changes(image);
-        image->is_there = 0;
-        if (sync) image->stays_there = 0;
+        image->exists = 0;
+        if (sync) image->exists_after_power_cut = 0;
     }
     pthread_mutex_unlock(&disk->mutex);
     return result;
@@ -352,7 +353,7 @@ void faulty_disk_detach(faulty_disk *disk) {
     while (*place != NULL && *place != disk) place = &(*place)->next;
     if (*place != NULL) *place = disk->next;
     pthread_mutex_unlock(&disks_mutex);
-    // Whoever wrote last did so under this.
+    // The last operation may still hold the mutex.
     pthread_mutex_lock(&disk->mutex);
     while (disk->images != NULL) {
         image *image = disk->images;

@@ -1,9 +1,9 @@
-# What the shell of a reader knows; GuideSession puts it before the blocks of a document.
-# $FOLDER is the reader's own, $REPOSITORY this checkout, $BUILT has the programs that were built.
+# Functions for the shell that runs the blocks of a document. GuideSession puts them before the blocks.
+# $FOLDER is the temporary folder of the session, $REPOSITORY this checkout, and $BUILT the folder of the built programs.
 
 trap 'kill $(jobs -p) 2> /dev/null || true' EXIT
 
-# SwiftPM cannot build the package whose tests are running: what was built takes its place.
+# SwiftPM cannot build the package while it runs the package's tests, so these commands use the built programs.
 swift() {
     case "$*" in
     "build -c release --product souk")
@@ -18,21 +18,21 @@ swift() {
         "$BUILT/$(basename "$PWD")"
         ;;
     *)
-        echo "nothing takes the place of swift $*" >&2
+        echo "reader.sh has no replacement for: swift $*" >&2
         return 1
         ;;
     esac
 }
 
-# The commands of the Makefile build for minutes, and run these tests: that they are there is what can be tried.
+# The targets of the Makefile build for minutes, and some run these tests. So this checks only that a target exists.
 make() { command make -n "$@" > /dev/null; }
 
-# A service in the foreground runs until the reader has seen where it listens, and presses Ctrl-C.
+# Runs souk. Ends a service in the foreground as soon as it prints where it listens or names Ctrl-C.
 souk() {
     local line service
     case "$* " in
     "simulate "* | "serve "* | "inspect "* | "intercept "* | "demo "*"--keep "* | "demo "*"--inspect "*)
-        # In the background it is the process that the shell knows, so that it ends with the shell.
+        # In the background, the service replaces the subshell, so that the trap above ends it.
         [ "$BASHPID" = "$$" ] || exec "$BUILT/souk" "$@"
         exec 8< <(exec "$BUILT/souk" "$@")
         service=$!
@@ -47,14 +47,15 @@ souk() {
     "$BUILT/souk" "$@"
 }
 
-# A folder like a checkout, in which a reader may write.
+# Creates $FOLDER/souk, a copy of the checkout in which a document may write. Sources is a link.
 checkout() {
     mkdir "$FOLDER/souk"
     tar -C "$REPOSITORY" --exclude .build -cf - Examples Makefile Scripts | tar -C "$FOLDER/souk" -xf -
     ln -s "$REPOSITORY/Sources" "$FOLDER/souk/Sources"
 }
 
-# A simulator and a server that trusts it, for documents that begin where both run; $SERVER, $STORE and a customer.
+# Starts a simulator and a server that trusts it, for documents that assume both. Sets $STORE, $SERVER and $DEVICE, the
+# device of the account ada, which buys a subscription.
 running() {
     souk simulate --catalog Examples/darkroom.storekit --data given --port 8081 > store.json &
     STORE=$(souk wait store.json)

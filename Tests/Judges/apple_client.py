@@ -1,4 +1,4 @@
-"""Calls every method of Apple's own client of the App Store Server API on a store. Only the client's URL is changed.
+"""Calls the public methods of Apple's own client of the App Store Server API on a store. Only the client's URL is changed.
 
 Reads one JSON object on standard input:
     {"url": "http://127.0.0.1:1234", "key": "<path of the .p8 file>", "keyID": "...", "issuerID": "...",
@@ -11,8 +11,9 @@ Prints one JSON object:
      "excused": {"upload_image": {"reason": "...", "status": 400, "code": 4000000}, ...},
      "refusals": {"unknown transaction": [404, 4040010], ...}, "verified": 17, "faults": ["..."]}
 
-Faults are: a public method of the client that is neither called nor excused, a response that cannot be decoded, a value
-that Apple's models do not have, and a document that Apple's verifier refuses.
+Faults are: a public method that is neither called nor excused, a listed method that the client does not have, and a call
+that fails, or that succeeds although the store should refuse it. Values that Apple's models do not have, and signed
+documents that Apple's verifier refuses, are faults as well.
 
 Exit status 0 without faults, 1 with some, 2 for an invalid request.
 
@@ -63,27 +64,27 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 
 def calls(names):
-    """The calls in order: for each method the arguments of each call."""
+    """Returns, for each method in the order of the calls, the arguments of each call."""
     original, product, now = names["original"], names["product"], names["now"]
-    span = {"startDate": now - 30 * 86_400_000, "endDate": now + 86_400_000}
-    everything = TransactionHistoryRequest(
+    dates = {"startDate": now - 30 * 86_400_000, "endDate": now + 86_400_000}
+    filtered = TransactionHistoryRequest(
         startDate=0, endDate=now + 86_400_000, productIds=[product, "nothing"],
         productTypes=[ProductType.AUTO_RENEWABLE, ProductType.CONSUMABLE], sort=Order.DESCENDING,
         subscriptionGroupIdentifiers=[names["group"]], inAppOwnershipType=InAppOwnershipType.PURCHASED, revoked=False)
-    first = ConsumptionRequestV1(
+    consumption_v1 = ConsumptionRequestV1(
         customerConsented=True, consumptionStatus=ConsumptionStatus.NOT_CONSUMED, platform=Platform.APPLE,
         sampleContentProvided=False, deliveryStatus=DeliveryStatusV1.DELIVERED_AND_WORKING_PROPERLY,
         appAccountToken=str(uuid.uuid4()), accountTenure=AccountTenure.UNDECLARED, playTime=PlayTime.UNDECLARED,
         lifetimeDollarsRefunded=LifetimeDollarsRefunded.UNDECLARED,
         lifetimeDollarsPurchased=LifetimeDollarsPurchased.UNDECLARED, userStatus=UserStatus.ACTIVE,
         refundPreference=RefundPreferenceV1.NO_PREFERENCE)
-    second = ConsumptionRequest(
+    consumption = ConsumptionRequest(
         customerConsented=True, sampleContentProvided=True, deliveryStatus=DeliveryStatus.DELIVERED,
         consumptionPercentage=25_000, refundPreference=RefundPreference.GRANT_PRORATED)
-    mass = MassExtendRenewalDateRequest(
+    extension_of_all = MassExtendRenewalDateRequest(
         extendByDays=3, extendReasonCode=ExtendReasonCode.SERVICE_ISSUE_OR_OUTAGE, requestIdentifier="judge-mass",
         storefrontCountryCodes=["USA"], productId=product)
-    one = ExtendRenewalDateRequest(
+    extension_of_one = ExtendRenewalDateRequest(
         extendByDays=2, extendReasonCode=ExtendReasonCode.CUSTOMER_SATISFACTION, requestIdentifier="judge-one")
     return {
         "get_transaction_info": [(names["transaction"],), (original,)],
@@ -92,43 +93,44 @@ def calls(names):
         "get_transaction_history": [
             (original, None, TransactionHistoryRequest(), GetTransactionHistoryVersion.V2),
             (original, None, TransactionHistoryRequest(), GetTransactionHistoryVersion.V1),
-            (names["app"], None, everything, GetTransactionHistoryVersion.V2),
+            (names["app"], None, filtered, GetTransactionHistoryVersion.V2),
         ],
         "get_refund_history": [(original, None)],
         "get_all_subscription_statuses": [(original, None), (names["app"], [Status.ACTIVE, Status.EXPIRED])],
-        "send_consumption_data": [(names["coins"], first)],
-        "send_consumption_information": [(names["coins"], second)],
+        "send_consumption_data": [(names["coins"], consumption_v1)],
+        "send_consumption_information": [(names["coins"], consumption)],
         "set_app_account_token": [(original, UpdateAppAccountTokenRequest(appAccountToken=str(uuid.uuid4())))],
         "finish_transaction": [(names["transaction"],)],
-        "extend_subscription_renewal_date": [(original, one)],
-        "extend_renewal_date_for_all_active_subscribers": [(mass,)],
+        "extend_subscription_renewal_date": [(original, extension_of_one)],
+        "extend_renewal_date_for_all_active_subscribers": [(extension_of_all,)],
         "get_status_of_subscription_renewal_date_extensions": [("judge-mass", product)],
         "request_test_notification": [()],
         "get_test_notification_status": [(names["testToken"],)],
         "get_notification_history": [
-            (None, NotificationHistoryRequest(**span)),
-            (None, NotificationHistoryRequest(transactionId=original, onlyFailures=True, **span)),
+            (None, NotificationHistoryRequest(**dates)),
+            (None, NotificationHistoryRequest(transactionId=original, onlyFailures=True, **dates)),
             (None, NotificationHistoryRequest(
-                notificationType=NotificationTypeV2.SUBSCRIBED, notificationSubtype=Subtype.INITIAL_BUY, **span)),
+                notificationType=NotificationTypeV2.SUBSCRIBED, notificationSubtype=Subtype.INITIAL_BUY, **dates)),
         ],
     }
 
 
-MESSAGING = "retention messaging is a product of its own, which the simulated store does not have"
+MESSAGING = "the simulated store has no retention messaging"
 
 
 def excused():
-    """The methods that a simulated store does not support: the reason, and the arguments of a call that is refused."""
-    some = uuid.uuid4()
+    """Returns, for each excused method, the reason, and the arguments of a call that the store must refuse. If these are None,
+    the method is not called."""
+    identifier = uuid.uuid4()
     return {
-        "upload_image": (MESSAGING, (some, b"no picture")),
-        "delete_image": (MESSAGING, (some,)),
+        "upload_image": (MESSAGING, (identifier, b"no picture")),
+        "delete_image": (MESSAGING, (identifier,)),
         "get_image_list": (MESSAGING, ()),
-        "upload_message": (MESSAGING, (some, UploadMessageRequestBody(header="h", body="b"))),
-        "delete_message": (MESSAGING, (some,)),
+        "upload_message": (MESSAGING, (identifier, UploadMessageRequestBody(header="h", body="b"))),
+        "delete_message": (MESSAGING, (identifier,)),
         "get_message_list": (MESSAGING, ()),
         "configure_default_message": (
-            MESSAGING, ("product", "de", DefaultConfigurationRequest(messageIdentifier=some))),
+            MESSAGING, ("product", "de", DefaultConfigurationRequest(messageIdentifier=identifier))),
         "delete_default_message": (MESSAGING, ("product", "de")),
         "get_default_message": (MESSAGING, ("product", "de")),
         "configure_realtime_url": (MESSAGING, (RealtimeUrlRequest(realtimeURL="https://example.com"),)),
@@ -136,18 +138,19 @@ def excused():
         "get_realtime_url": (MESSAGING, ()),
         "initiate_performance_test": (MESSAGING, (PerformanceTestRequest(originalTransactionId="1"),)),
         "get_performance_test_results": (MESSAGING, ("request",)),
-        "async_close": ("closes the asynchronous client; no question", None),
+        "async_close": ("closes the asynchronous client without a request", None),
     }
 
 
 def refused(names):
-    """Returns requests with their error responses."""
-    unknown = TransactionHistoryRequest(startDate=2, endDate=1)
+    """Returns, by title, the method and the arguments of each call that the store must refuse."""
+    reversed_dates = TransactionHistoryRequest(startDate=2, endDate=1)
     return {
         "unknown transaction": ("get_transaction_info", ("77",)),
         "no transaction": ("get_transaction_info", ("x",)),
         "unknown revision": ("get_refund_history", (names["original"], "x")),
-        "bad dates": ("get_transaction_history", (names["original"], None, unknown, GetTransactionHistoryVersion.V2)),
+        "bad dates": (
+            "get_transaction_history", (names["original"], None, reversed_dates, GetTransactionHistoryVersion.V2)),
         "unknown extension": ("get_status_of_subscription_renewal_date_extensions", ("nobody", names["product"])),
     }
 
@@ -164,15 +167,15 @@ class Judge:
         self.is_async = request["client"] == "async"
         self.kind = api_client.AsyncAppStoreServerAPIClient if self.is_async else api_client.AppStoreServerAPIClient
 
-    def client(self, key=None):
-        made = self.kind(
+    def make_client(self, key=None):
+        client = self.kind(
             key or self.key, self.request["keyID"], self.request["issuerID"], self.request["bundleID"],
             Environment.SANDBOX)
-        made._base_url = self.request["url"]
-        return made
+        client._base_url = self.request["url"]
+        return client
 
     def plain(self, value, where):
-        """Returns a decoded model as JSON; an unknown value of an enumeration is a fault."""
+        """Returns a decoded model as JSON. Verifies the signed documents in it, and reports unknown values of enumerations."""
         if attrs.has(type(value)):
             members = {}
             for field in attrs.fields(type(value)):
@@ -189,59 +192,59 @@ class Judge:
         return getattr(value, "value", value)
 
     def verify(self, name, document, where):
-        judges = {
+        decoders = {
             "signedTransactionInfo": self.verifier.verify_and_decode_signed_transaction,
             "signedTransactions": self.verifier.verify_and_decode_signed_transaction,
             "signedRenewalInfo": self.verifier.verify_and_decode_renewal_info,
             "signedAppTransactionInfo": self.verifier.verify_and_decode_app_transaction,
             "signedPayload": self.verifier.verify_and_decode_notification,
         }
-        for one in document if isinstance(document, list) else [document]:
-            if name not in judges:
-                return
+        if name not in decoders:
+            return
+        for signed in document if isinstance(document, list) else [document]:
             try:
-                self.plain(judges[name](one), f"{where}, {name}")
+                self.plain(decoders[name](signed), f"{where}, {name}")
                 self.verified += 1
             except VerificationException as error:
                 self.faults.append(f"{where}: {name} is refused: {error.status.name}")
 
-    async def ask(self, client, method, arguments):
+    async def call(self, client, method, arguments):
         answer = getattr(client, method)(*arguments)
         return await answer if inspect.isawaitable(answer) else answer
 
     async def judge(self):
-        asked, pardoned = calls(self.request["names"]), excused()
+        called, excused_methods = calls(self.request["names"]), excused()
         public = [name for name, _ in inspect.getmembers(self.kind, inspect.isfunction) if not name.startswith("_")]
         for name in public:
-            if name not in asked and name not in pardoned:
+            if name not in called and name not in excused_methods:
                 self.faults.append(f"{name} is neither called nor excused")
-        for name in [*asked, *pardoned]:
+        for name in [*called, *excused_methods]:
             if name not in public and name != "async_close":
-                self.faults.append(f"{name} is no method of {self.kind.__name__}")
-        client = self.client()
+                self.faults.append(f"{name} is not a method of {self.kind.__name__}")
+        client = self.make_client()
         report = {"calls": {}, "excused": {}, "refusals": {}}
-        for name, argument_lists in asked.items():
+        for name, argument_lists in called.items():
             report["calls"][name] = [await self.answer(client, name, arguments) for arguments in argument_lists]
-        for name, (reason, arguments) in pardoned.items():
+        for name, (reason, arguments) in excused_methods.items():
             report["excused"][name] = {"reason": reason}
             if arguments is not None:
                 status, code = await self.refusal(client, name, arguments)
                 report["excused"][name].update(status=status, code=code)
         for title, (name, arguments) in refused(self.request["names"]).items():
             report["refusals"][title] = await self.refusal(client, name, arguments)
-        other = ec.generate_private_key(ec.SECP256R1()).private_bytes(
+        other_key = ec.generate_private_key(ec.SECP256R1()).private_bytes(
             serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-        stranger = self.client(other)
-        report["refusals"]["another key"] = await self.refusal(stranger, "get_transaction_info", ("77",))
+        client_with_another_key = self.make_client(other_key)
+        report["refusals"]["another key"] = await self.refusal(client_with_another_key, "get_transaction_info", ("77",))
         if self.is_async:
             await client.async_close()
-            await stranger.async_close()
+            await client_with_another_key.async_close()
         report.update(verified=self.verified, faults=self.faults)
         return report
 
     async def answer(self, client, name, arguments):
         try:
-            answer = await self.ask(client, name, arguments)
+            answer = await self.call(client, name, arguments)
         except Exception as error:
             self.faults.append(f"{name}: {error!r} {vars(error) if isinstance(error, APIException) else ''}")
             return None
@@ -249,10 +252,10 @@ class Judge:
 
     async def refusal(self, client, name, arguments):
         try:
-            await self.ask(client, name, arguments)
+            await self.call(client, name, arguments)
         except APIException as error:
             return [error.http_status_code, error.raw_api_error]
-        self.faults.append(f"{name} was to be refused and is not")
+        self.faults.append(f"{name}: the store accepted a call that it should refuse")
         return [200, None]
 
 
@@ -260,9 +263,9 @@ def main():
     try:
         judge = Judge(json.load(sys.stdin))
     except (ValueError, KeyError, TypeError, OSError) as error:
-        print(f"apple_client: the request makes no sense: {error!r}", file=sys.stderr)
+        print(f"apple_client: invalid request: {error!r}", file=sys.stderr)
         return 2
-    # Deprecated methods are called too.
+    # Deprecated methods are also called.
     warnings.simplefilter("ignore", DeprecationWarning)
     report = asyncio.run(judge.judge())
     json.dump(report, sys.stdout)

@@ -1,9 +1,9 @@
 """Prints the members of Apple's data types and the values of its enumerations, from Apple's own client library.
 
-Reads a JSON array of type names on standard input, prints an object with, for each, the names of its members or, if it
-is an enumeration, an object of its values by name. APIError is the table of errors:
+Reads a JSON array of type names on standard input. Prints an object that has for each type the names of its members, or
+for an enumeration its values by name. APIError is the enumeration of error codes:
     ["Summary", "Status"] -> {"Summary": ["environment", ...], "Status": {"ACTIVE": 1, ...}}
-Exit status 0, or 2 when a type is not in the library.
+Exit status 0, or 2 if a type is not in the library.
 """
 
 import enum
@@ -14,19 +14,19 @@ import sys
 import attrs
 
 
-def described(name):
+def describe(name):
     module = "api_client" if name == "APIError" else f"models.{name}"
     model = getattr(importlib.import_module(f"appstoreserverlibrary.{module}"), name)
     if issubclass(model, enum.Enum):
         return {value.name: value.value for value in model}
     names = [field.name for field in attrs.fields(model)]
-    # The library keeps unknown values of its enumerations in members of its own: rawStatus beside status.
+    # For an enumeration, the library also keeps the undecoded value: rawStatus beside status.
     return [name for name in names if not (name.startswith("raw") and name[3:4].lower() + name[4:] in names)]
 
 
 def main():
     try:
-        json.dump({name: described(name) for name in json.load(sys.stdin)}, sys.stdout)
+        json.dump({name: describe(name) for name in json.load(sys.stdin)}, sys.stdout)
     except (ValueError, TypeError, ImportError, AttributeError) as error:
         print(f"apple_models: {error!r}", file=sys.stderr)
         return 2

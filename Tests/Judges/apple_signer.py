@@ -4,13 +4,18 @@ Reads one JSON object on standard input:
     {"privateKey": "<PEM>", "keyID": "...", "issuerID": "...", "bundleID": "...",
      "productID": "...", "offerID": "...", "transactionID": "...", "applicationUsername": "...", "nonce": "<UUID>",
      "timestamp": 1700000000000,
-     "offer": "<base64 of a V1 signature over the fields above>",
+     "offer": "<base64 of a V1 signature of the promotional offer>",
      "requests": [{"audience": "promotional-offer", "jws": "<JWS>"}, ...], "token": "<JWT>"}
-The last three are optional; they are checked. Prints one JSON object:
+
+"offer", "requests" and "token" are signatures to check. They are optional.
+
+Prints one JSON object:
     {"signed": {"offer": "<base64>", "promotionalOffer": "<JWS>", "promotionalOfferAlone": "<JWS>", "eligibility": "<JWS>",
                 "advancedCommerce": "<JWS>", "token": "<JWT>"},
      "offer": true, "requests": [{"header": {...}, "claims": {...}}, ...], "token": {"header": {...}, "claims": {...}}}
-where a refused value is replaced by the reason. Exit status 2 for an invalid request.
+
+"signed" has the signatures of Apple's library; "promotionalOfferAlone" names no transaction. The other members have the
+results of the checks; that of a refused signature is the reason. Exit status 0, or 2 for an invalid request.
 
 Needs the PyPI package app-store-server-library, which brings PyJWT and cryptography. Uses no network.
 """
@@ -60,13 +65,13 @@ def sign(request):
         "eligibility": IntroductoryOfferEligibilitySignatureCreator(key, *identity).create_signature(
             product, False, transaction),
         "advancedCommerce": AdvancedCommerceAPIInAppSignatureCreator(key, *identity).create_signature(charge),
-        # The library has no public way to a token without a request.
+        # The library has no public function that returns a token.
         "token": client._generate_token(),
     }
 
 
 def judge_token(request, token, audience, required):
-    """Decodes a JWT with PyJWT under Apple's rules."""
+    """Returns the header and the claims of a JWT, or the reason why PyJWT or Apple's rules refuse it."""
     try:
         key = load_pem_private_key(request["privateKey"].encode(), password=None).public_key()
         header = jwt.get_unverified_header(token)
@@ -78,14 +83,14 @@ def judge_token(request, token, audience, required):
         if claims["bid"] != request["bundleID"]:
             return f"the bundle is {claims['bid']}"
         if "exp" in claims and not 0 < claims["exp"] - claims["iat"] <= 3600:
-            return "it holds longer than an hour"
+            return f"it is valid for {claims['exp'] - claims['iat']} seconds, not for 1 to 3600"
         return {"header": header, "claims": claims}
     except jwt.InvalidTokenError as error:
         return f"{type(error).__name__}: {error}"
 
 
 def judge_offer(request):
-    """Checks a V1 signature over the fields in Apple's order."""
+    """Checks the V1 signature of a promotional offer. Returns True, or the reason of the refusal."""
     fields = [
         request["bundleID"], request["keyID"], request["productID"], request["offerID"],
         request["applicationUsername"], request["nonce"].lower(), str(request["timestamp"])]
@@ -103,7 +108,7 @@ def main():
         request = json.load(sys.stdin)
         answer = {"signed": sign(request)}
     except (ValueError, KeyError, TypeError) as error:
-        print(f"apple_signer: the request makes no sense: {error!r}", file=sys.stderr)
+        print(f"apple_signer: invalid request: {error!r}", file=sys.stderr)
         return 2
     if "offer" in request:
         answer["offer"] = judge_offer(request)

@@ -4,10 +4,10 @@ Reads one JSON object on standard input:
     {"root": "<base64 of the root's DER>" or "<path of the DER file>", "bundleID": "...", "environment": "Sandbox",
      "appAppleID": 123, "transaction": "<JWS>", "renewal": "<JWS>", "notification": "<JWS>", "appTransaction": "<JWS>",
      "realtimeRequest": "<JWS>"}
-The documents and appAppleID are optional; a list of JWS instead of one is answered by a list. Prints one JSON object with
-a member for each document given:
+The documents and appAppleID are optional. Instead of a JWS, a document can be a list of JWS; its result is then a list.
+Prints one JSON object with the result of each document:
     {"transaction": {"ok": true, "payload": {...}}, "renewal": {"ok": false, "error": "INVALID_ENVIRONMENT"}}
-Exit status 0 when every document was accepted, 1 when one was not, 2 for an invalid request.
+Exit status 0 if there are documents and all are accepted, 1 otherwise, 2 for an invalid request.
 
 Needs the PyPI package app-store-server-library. Uses no network: online checks are off.
 """
@@ -23,7 +23,7 @@ from appstoreserverlibrary.signed_data_verifier import SignedDataVerifier, Verif
 
 
 def plain(value):
-    """A decoded model as JSON, without the members it does not have."""
+    """Returns a decoded model as JSON, without the members that are None."""
     if attrs.has(type(value)):
         members = {field.name: plain(getattr(value, field.name)) for field in attrs.fields(type(value))}
         return {name: member for name, member in members.items() if member is not None}
@@ -33,9 +33,9 @@ def plain(value):
     return value if value is None or isinstance(value, (str, int, float)) else str(value)
 
 
-def verdict(judge, document):
+def verdict(decode, document):
     try:
-        return {"ok": True, "payload": plain(judge(document))}
+        return {"ok": True, "payload": plain(decode(document))}
     except VerificationException as error:
         cause = f": {error.__cause__}" if error.__cause__ else ""
         return {"ok": False, "error": error.status.name + cause}
@@ -58,9 +58,9 @@ def main():
             app_apple_id=request.get("appAppleID"),
         )
     except (ValueError, KeyError, TypeError) as error:
-        print(f"apple_verifier: the request makes no sense: {error!r}", file=sys.stderr)
+        print(f"apple_verifier: invalid request: {error!r}", file=sys.stderr)
         return 2
-    judges = {
+    decoders = {
         "transaction": verifier.verify_and_decode_signed_transaction,
         "renewal": verifier.verify_and_decode_renewal_info,
         "notification": verifier.verify_and_decode_notification,
@@ -68,15 +68,15 @@ def main():
         "realtimeRequest": verifier.verify_and_decode_realtime_request,
     }
     answer = {}
-    for name, judge in judges.items():
+    for name, decode in decoders.items():
         if name not in request:
             continue
         given = request[name]
-        answer[name] = [verdict(judge, one) for one in given] if isinstance(given, list) else verdict(judge, given)
+        answer[name] = [verdict(decode, jws) for jws in given] if isinstance(given, list) else verdict(decode, given)
     json.dump(answer, sys.stdout)
     print()
-    verdicts = [one for entry in answer.values() for one in (entry if isinstance(entry, list) else [entry])]
-    return 0 if verdicts and all(one["ok"] for one in verdicts) else 1
+    verdicts = [result for entry in answer.values() for result in (entry if isinstance(entry, list) else [entry])]
+    return 0 if verdicts and all(result["ok"] for result in verdicts) else 1
 
 
 if __name__ == "__main__":

@@ -1,17 +1,17 @@
 """Checks an AsyncAPI 3.0 document with the models of the PyPI package asyncapi3, and with further rules.
 
-Reads a JSON array on standard input, [{"document": {…}, "views": [view document, …]}, …]; prints [{"problems": ["…"]}, …]
-in the same order and exits 0 without a problem, 1 with one.
+Reads a JSON array on standard input, [{"document": {…}, "views": [view document, …]}, …]. Prints [{"problems": ["…"]}, …]
+in the same order. Exit status 0 if there are no problems, else 1.
 
-The further rules are: every reference has a target, an operation's messages are messages of its channel, a reply's those of
-the reply's channel, and the schemas are valid. Each of the views must fit the schema called viewDocument.
+The further rules are: every reference has a target, the messages of an operation are messages of its channel, the messages
+of a reply are messages of the reply's channel, and the schemas are valid. Each view must match the schema viewDocument.
 """
 
 import json
 import sys
 import warnings
 
-# asyncapi3 names fields as its base class does; pydantic says so on every import.
+# Fields of asyncapi3 have the names of members of pydantic's base class. pydantic warns of this on every import.
 warnings.filterwarnings("ignore", message="Field name .* shadows")
 
 import jsonschema
@@ -51,13 +51,13 @@ def problems(document, views):
         try:
             resolved(document, reference)
         except LookupError:
-            yield f"{path}: {reference} leads nowhere"
+            yield f"{path}: {reference} has no target"
     for name, operation in document.get("operations", {}).items():
         for part in filter(None, (operation, operation.get("reply"))):
             channel = part["channel"]["$ref"]
             for message in part.get("messages", []):
                 if not message["$ref"].startswith(f"{channel}/messages/"):
-                    yield f"operation {name}: {message['$ref']} is no message of {channel}"
+                    yield f"operation {name}: {message['$ref']} is not a message of {channel}"
     schemas = document.get("components", {}).get("schemas", {})
     for name, schema in schemas.items():
         try:

@@ -1,29 +1,32 @@
-"""Uses Souk's pages in Chromium as a person does, and returns what they show.
+"""Uses Souk's pages in Chromium as a person does, and reports what they show.
 
 Reads one JSON object on standard input:
     {"url": "file:///…", "width": 1200, "height": 800, "scheme": "light",
-     "steps": [{"click": "css"}, {"press": "Enter"}, {"fill": "css", "with": "text"}, {"focus": "css"}, {"back": true},
-               {"text": "css"}, {"visible": "css"}, {"count": "css"}, {"attribute": "css", "name": "href"},
-               {"focused": true}, {"evaluate": "javascript expression"}, {"until": "javascript expression"}, {"axe": true},
+     "steps": [{"click": "css"}, {"press": "Enter"}, {"fill": "css", "with": "text"}, {"focus": "css"},
+               {"select": "css", "option": "value"}, {"back": true}, {"text": "css"}, {"visible": "css"},
+               {"count": "css"}, {"attribute": "css", "name": "href"}, {"focused": true},
+               {"evaluate": "javascript expression"}, {"until": "javascript expression"}, {"axe": true},
                {"scripting": true}, {"screenshot": "path"}]}
 
-"until" waits for a true value. "axe" returns the findings of the accessibility engine axe-core, and "scripting" the
-milliseconds of scripts, layout and style so far. A selector takes the first visible element that it matches, or the first
-of all if none is visible.
+"until" waits for a true value. "focused" returns the text of the focused element, "axe" the findings of the accessibility
+engine axe-core, and "scripting" the milliseconds that scripts, layout and style took so far. "visible" returns whether any
+matching element is visible, and "count" the number of matching elements. Other steps with a selector use the first visible
+element that matches, or the first one if none is visible.
 
 Prints one JSON object:
     {"answers": […], "console": […], "dialogs": […], "requests": […]}
-"answers" has the result of each step with one. "console" has console errors, page errors and violations of the content
-security policy, each from the console and from the document's event. "dialogs" has the opened dialogs, and "requests" all
-requests of the page except that for its own address.
+"answers" has the results of the steps that return one. "console" has the errors and warnings of the console, uncaught errors
+of the page, and violations of the content security policy. "dialogs" has the messages of dialogs, which are dismissed.
+"requests" has the addresses of all requests except navigations.
 
-Exit status 0 when all steps succeeded, 1 when one failed (it is named), 2 for an invalid request.
+Exit status 0 if all steps succeeded, 1 if one failed (standard error has the reason), 2 for an invalid request.
 
-`browser.py --serve SOCKET` keeps one Chromium open and answers such requests on a Unix socket, one on each connection and
-several at a time, until its standard input ends. If SOUK_BROWSER names such a socket, the script uses that browser instead
-of starting one.
+`browser.py --serve SOCKET` keeps one Chromium open and answers such requests on a Unix socket until its standard input ends.
+Each connection carries one request; several can be open at a time. If SOUK_BROWSER names such a socket, the script uses
+that browser and starts none.
 
-Needs the PyPI packages playwright and axe-playwright-python, and the system's Chromium (CHROMIUM names it if it is not called chromium).
+Needs the PyPI packages playwright and axe-playwright-python, and the system's Chromium. If its program is not called
+chromium, CHROMIUM names it.
 """
 
 import asyncio
@@ -34,15 +37,15 @@ import socket
 import sys
 import time
 
-PATIENCE = 15_000
+TIMEOUT_MILLISECONDS = 15_000
 
-# Reports violations of the policy on the console, also those that it would not show.
+# Writes each violation of the content security policy to the console, also those that Chromium does not show there.
 LISTENER = """addEventListener("securitypolicyviolation", (event) =>
     console.error("policy violation", event.violatedDirective, event.blockedURI, event.sample));"""
 
 
 async def first(page, selector):
-    """The element meant by a selector, once it is there."""
+    """Waits for an element that matches. Returns the first visible one, or the first one if none is visible."""
     found = page.locator(selector)
     await found.first.wait_for(state="attached")
     for index in range(await found.count()):
@@ -52,25 +55,26 @@ async def first(page, selector):
 
 
 async def wait(page, expression):
-    """Returns when the expression is true. Asked from outside: the page's policy forbids scripts that are made of texts."""
+    """Waits until the expression is true. Evaluates it repeatedly from here, because the content security policy of the page
+    forbids it to evaluate strings."""
     from playwright.async_api import Error
 
-    end = time.monotonic() + PATIENCE / 1000
+    end = time.monotonic() + TIMEOUT_MILLISECONDS / 1000
     while True:
         try:
             if await page.evaluate(expression):
                 return
-            said = "it is false"
+            reason = "it is false"
         except Error as error:
-            # The page may have been closed.
-            said = str(error)
+            # For example, another page is being loaded.
+            reason = str(error)
         if time.monotonic() > end:
-            raise ValueError(f"this did not become true: {expression}: {said}")
+            raise ValueError(f"not true in {TIMEOUT_MILLISECONDS} ms: {expression}: {reason}")
         await asyncio.sleep(0.02)
 
 
-async def wrong(page):
-    """What axe-core finds, one line for each element."""
+async def accessibility_findings(page):
+    """Returns the findings of axe-core, one line for each element."""
     from axe_playwright_python.async_playwright import Axe
 
     violations = (await Axe().run(page)).response["violations"]
@@ -78,13 +82,13 @@ async def wrong(page):
             for found in violations for node in found["nodes"]]
 
 
-async def scripting(session):
+async def scripting_milliseconds(session):
     metrics = (await session.send("Performance.getMetrics"))["metrics"]
     figures = {figure["name"]: figure["value"] for figure in metrics}
     return round(1000 * (figures["ScriptDuration"] + figures["LayoutDuration"] + figures["RecalcStyleDuration"]))
 
 
-async def do(page, session, step, answers):
+async def execute(page, session, step, answers):
     match step:
         case {"click": selector}: await (await first(page, selector)).click()
         case {"press": key}: await page.keyboard.press(key)
@@ -99,18 +103,19 @@ async def do(page, session, step, answers):
         case {"focused": _}: answers.append(await page.evaluate("document.activeElement.textContent.trim()"))
         case {"evaluate": expression}: answers.append(await page.evaluate(expression))
         case {"until": expression}: await wait(page, expression)
-        case {"axe": _}: answers.append(await wrong(page))
-        case {"scripting": _}: answers.append(await scripting(session))
+        case {"axe": _}: answers.append(await accessibility_findings(page))
+        case {"scripting": _}: answers.append(await scripting_milliseconds(session))
         case {"screenshot": path}: await page.screenshot(path=path, full_page=True)
-        case _: raise ValueError(f"no such step: {step}")
+        case _: raise ValueError(f"unknown step: {step}")
 
 
 async def visit(browser, request):
-    """Does what a request asks for. Returns what is to be printed, what went wrong, and the exit status."""
+    """Opens the page of a request and executes its steps. Returns the report to print, the message of a failure, and the exit
+    status."""
     from playwright.async_api import Error
 
     report = {"answers": [], "console": [], "dialogs": [], "requests": []}
-    complaint = ""
+    failure = ""
 
     async def refuse(dialog):
         report["dialogs"].append(dialog.message)
@@ -122,7 +127,7 @@ async def visit(browser, request):
         color_scheme=request.get("scheme", "light"))
     try:
         page = await context.new_page()
-        page.set_default_timeout(PATIENCE)
+        page.set_default_timeout(TIMEOUT_MILLISECONDS)
         session = await page.context.new_cdp_session(page)
         await session.send("Performance.enable")
         await page.add_init_script(LISTENER)
@@ -130,18 +135,18 @@ async def visit(browser, request):
                 if message.type in ("error", "warning") else None)
         page.on("pageerror", lambda error: report["console"].append(str(error)))
         page.on("dialog", refuse)
-        page.on("request", lambda asked: None if asked.is_navigation_request() else report["requests"].append(asked.url))
+        page.on("request", lambda sent: None if sent.is_navigation_request() else report["requests"].append(sent.url))
         await page.goto(request["url"])
         for step in request["steps"]:
-            await do(page, session, step, report["answers"])
+            await execute(page, session, step, report["answers"])
     except (Error, ValueError) as error:
-        complaint = f"browser: {error}"
+        failure = f"browser: {error}"
     await context.close()
-    return {"report": report, "complaint": complaint, "status": 1 if complaint else 0}
+    return {"report": report, "failure": failure, "status": 1 if failure else 0}
 
 
 async def with_browser(use):
-    """Starts Chromium, and ends it after `use`."""
+    """Starts Chromium, returns the result of `use` with it, and ends Chromium."""
     from playwright.async_api import async_playwright
 
     async with async_playwright() as playwright:
@@ -154,7 +159,7 @@ async def with_browser(use):
 
 
 async def serve(path):
-    """Answers requests until standard input ends; says so when it begins."""
+    """Answers requests on a Unix socket until standard input ends. Prints "ready" as soon as it listens."""
     async def until_input_ends(browser):
         async def answer(reader, writer):
             outcome = await visit(browser, json.loads(await reader.read()))
@@ -169,8 +174,8 @@ async def serve(path):
     await with_browser(until_input_ends)
 
 
-def asked_of(path, request):
-    """Returns the answer of the browser that listens at a socket."""
+def send_to_shared_browser(path, request):
+    """Returns the response of the browser that listens at a Unix socket."""
     with socket.socket(socket.AF_UNIX) as connection:
         connection.connect(path)
         connection.sendall(json.dumps(request).encode())
@@ -190,12 +195,15 @@ def main():
         if not isinstance(request["url"], str) or not isinstance(request["steps"], list):
             raise TypeError("url must be a string, and steps a list")
     except (ValueError, KeyError, TypeError) as error:
-        print(f"browser: the request makes no sense: {error!r}", file=sys.stderr)
+        print(f"browser: invalid request: {error!r}", file=sys.stderr)
         return 2
     shared = os.environ.get("SOUK_BROWSER")
-    outcome = asked_of(shared, request) if shared else asyncio.run(with_browser(lambda browser: visit(browser, request)))
-    if outcome["complaint"]:
-        print(outcome["complaint"], file=sys.stderr)
+    if shared:
+        outcome = send_to_shared_browser(shared, request)
+    else:
+        outcome = asyncio.run(with_browser(lambda browser: visit(browser, request)))
+    if outcome["failure"]:
+        print(outcome["failure"], file=sys.stderr)
     print(json.dumps(outcome["report"]))
     return outcome["status"]
 

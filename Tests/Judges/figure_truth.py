@@ -1,9 +1,12 @@
-"""Computes every figure from the books of the simulated store, and compares them with the answers of the server.
+"""Computes figures from the books of the simulated store, and compares them with the answers of the server.
 
-Reads {"truth": "<file>", "answers": "<file>", "from": day, "days": number} on standard input; prints {"figures": number,
-"values": number, "differences": […]} and exits 0 if every value is equal, else 1. It follows the definitions of
-Documentation/Figures.md and shares no code with the server. The books have the store's transactions, and the access that
-the store gave at the end of each day. A subscription must be active on exactly the days on which the store gave access.
+Reads {"truth": "<file>", "answers": "<file>", "from": day, "days": number} on standard input. A day is the number of days
+since 1970. Prints {"figures": number, "values": number, "transactions": number, "subscriptions": number,
+"differenceCount": number, "differences": [at most 20]}. Exit status 0 if there are no differences, else 1.
+
+The script follows the definitions of Documentation/Figures.md and shares no code with the server. The books have the
+store's transactions, and the access that the store gave at the end of each day. A subscription must be active on exactly
+the days on which the store gave access.
 """
 
 import bisect
@@ -36,7 +39,7 @@ def date_of(day):
 
 
 def half_up(value):
-    """Rounds a half away from zero."""
+    """Rounds to the nearest integer, and a half away from zero."""
     value = Fraction(value)
     quotient = (2 * abs(value.numerator) + value.denominator) // (2 * value.denominator)
     return quotient if value >= 0 else -quotient
@@ -56,7 +59,7 @@ def month_of(day):
 
 
 def months_in(period, count):
-    """Returns the months that `count` periods of the catalogue have."""
+    """Returns the length of `count` periods in months. The catalogue writes a period as P1W, P1M or P1Y."""
     number, unit = re.fullmatch(r"P(\d+)([DWMY])", period).groups()
     number = int(number) * count
     return {
@@ -90,7 +93,7 @@ class Sale:
 sales = [Sale(row) for row in books["transactions"]]
 by_id = {sale.id: sale for sale in sales}
 grace_days = {id: first_day + day for id, day in books["graceDays"]}
-sums = collections.defaultdict(int)      # (figure, day, dimensions) → value; a level is a sum of changes
+sums = collections.defaultdict(int)      # (figure, day, dimensions, currency) → value, or the change of a level
 cohort_money = collections.defaultdict(int)
 cohorts = collections.defaultdict(list)  # month → [(start day, paid periods)]
 
@@ -100,7 +103,7 @@ def add(figure, day, value, sale, currency=None):
 
 
 def periods_of(own):
-    """Yields (sale, first day, last day exclusive) for each period of a subscription."""
+    """Yields (sale, first day, day after the last) for each period of a subscription."""
     own = sorted(own, key=lambda sale: (sale.purchased, int(sale.id)))
     for index, sale in enumerate(own):
         start, end = day_of(sale.purchased), day_of(sale.expires)
@@ -116,14 +119,14 @@ def periods_of(own):
 active_days = collections.defaultdict(set)
 for sale in sales:
     if sale.amount > 0:
-        on = day_of(sale.purchased)
-        add("payments", on, 1, sale)
-        add("revenue", on, sale.amount, sale, sale.currency)
+        paid_on = day_of(sale.purchased)
+        add("payments", paid_on, 1, sale)
+        add("revenue", paid_on, sale.amount, sale, sale.currency)
         if sale.revoked is not None:
-            off = day_of(sale.revoked)
-            add("refunded-payments", off, 1, sale)
-            add("refunds", off, sale.refund, sale, sale.currency)
-            add("revenue", off, -sale.refund, sale, sale.currency)
+            refunded_on = day_of(sale.revoked)
+            add("refunded-payments", refunded_on, 1, sale)
+            add("refunds", refunded_on, sale.refund, sale, sale.currency)
+            add("revenue", refunded_on, -sale.refund, sale, sale.currency)
 
 subscriptions = collections.defaultdict(list)
 for sale in sales:
@@ -179,14 +182,15 @@ for original, own in subscriptions.items():
         sums["cohort", month_of(first[1]), (), first[0].currency] += 1
 
 
-# The access that the store gave at the end of each day. A refund that was reversed later leaves no trace.
-for original, list_of_changes in books["observations"]:
-    days, starts = set(), [change[0] for change in list_of_changes]
+# Compares the active days with the access that the store gave at the end of each day. The transactions have only the last
+# state of a refund, so a revocation that was reversed later does not end the access.
+for original, changes in books["observations"]:
+    days, starts = set(), [change[0] for change in changes]
     for offset in range(day_count):
         place = bisect.bisect_right(starts, offset) - 1
         if place < 0:
             continue
-        _, id, has_access, is_revoked = list_of_changes[place]
+        _, id, has_access, is_revoked = changes[place]
         day = first_day + offset
         sale = by_id[id]
         if is_revoked and (sale.revoked is None or day < day_of(sale.revoked)):
@@ -195,18 +199,18 @@ for original, list_of_changes in books["observations"]:
             days.add(day)
     expected = {day for day in active_days[original] if first_day <= day <= last_day}
     if days != expected:
-        odd = sorted(days ^ expected)
-        differences.append(["access", original, str(date_of(odd[0])), len(odd)])
+        different = sorted(days ^ expected)
+        differences.append(["access", original, str(date_of(different[0])), len(different)])
 
 
 def compare(name, expected, found):
-    """Compares two maps; an absent value is 0."""
+    """Compares two dictionaries of values. An absent value counts as 0."""
     for key in sorted(set(expected) | set(found)):
         if expected.get(key, 0) != found.get(key, 0):
             differences.append([name, *map(str, key), f"books {expected.get(key, 0)}, server {found.get(key, 0)}"])
 
 
-def start_of(text):
+def day_of_text(text):
     return (datetime.date.fromisoformat(text[:10]) - EPOCH).days
 
 
@@ -218,7 +222,7 @@ def number(unit, value):
 def rows(name):
     unit = answers[name]["unit"]
     for row in answers[name]["rows"]:
-        key = (start_of(row["at"]), row.get("group", ""), row.get("age", 0), row.get("currency", ""))
+        key = (day_of_text(row["at"]), row.get("group", ""), row.get("age", 0), row.get("currency", ""))
         yield key, number(unit, row["value"])
 
 
@@ -226,8 +230,9 @@ LEVELS = {"active-subscriptions", "active-trials", "mrr"}
 
 
 def series(figure, place=None, by_month=False):
-    """Returns the values of a figure by (first day, group, age, currency)."""
-    if figure == "proceeds":  # All sales are of the App Store, whose usual commission is 30 %.
+    """Returns the values of a figure by (first day, group, age, currency). `place` is the index of the dimension that groups
+    them. With `by_month`, a flow is the sum of the month, and a level the value at its last day."""
+    if figure == "proceeds":  # All sales are from the App Store, and its usual commission is 30 %.
         paid = series("revenue", place, by_month)
         return {key: half_up(Fraction(value * 7, 10)) for key, value in paid.items()}
     flows = collections.defaultdict(int)

@@ -1,9 +1,10 @@
 """Recomputes the daily sums of the figures from an export of the facts, with DuckDB.
 
-Reads {"facts": "<CSV file>", "figures": "<CSV file>"} on standard input; prints {"sums": number, "measures": number,
-"values": number, "differences": […]} and exits 0 if every sum is equal, else 1. With "answers" (the JSON of `souk figures
-NAME --by day --json`), "tables" (of rates) and "commissions" it also computes the values of these answers from the sums.
-It follows the definitions of Documentation/Figures.md and shares no code with the server.
+Reads {"facts": "<CSV file>", "figures": "<CSV file>"} on standard input. Prints {"sums": number, "measures": number,
+"values": number, "differences": […]}. Exit status 0 if there are no differences, else 1. With "answers" (the JSON of `souk
+figures NAME --by day --json`), "tables" (of currency rates) and "commissions", it also compares the values of these answers
+with values that it computes from the sums. It follows the definitions of Documentation/Figures.md and shares no code with
+the server.
 """
 
 import collections
@@ -42,7 +43,8 @@ def day(milliseconds):
 
 table("facts", f"SELECT * FROM {csv(request['facts'])}")
 
-# The newest signed fact of each transaction counts. A revoked one wins between two of one instant, then the digest.
+# Of the facts of a transaction, the one that was signed last counts. Among those signed at the same time, a revoked one
+# takes precedence, and then the one with the largest digest.
 table("transactions", f"""
     SELECT app, environment, source, originalTransactionId AS original, transactionId AS id, productId AS product, type,
         {instant('purchaseDate')} AS purchased, {instant('expiresDate')} AS expires,
@@ -71,8 +73,8 @@ table("renewals", f"""
         {instant('gracePeriodExpiresDate')} AS grace
     FROM facts WHERE kind = 'renewal'
 """)
-# Each renewal info counts for the last period that had begun. The last one with a grace period has its end, unless a
-# later one without a grace period ended it.
+# A renewal info belongs to the last period that had begun when it was signed. The last one with a grace period sets the end
+# of the period's access. If one without a grace period was signed later, after the expiry, the access ends then.
 table("assigned", """
     SELECT r.app, r.environment, r.original, r.signed, r.grace, max(o.place) AS place
     FROM renewals r JOIN ordered o ON (o.app, o.environment, o.original) = (r.app, r.environment, r.original)
@@ -94,7 +96,8 @@ table("graces", """
 whole = f"(expires - before_expires) % {7 * DAY} = 0" \
     f" OR (expires - before_expires + {MONTH // 2}) // {MONTH} >= 1" \
     f" AND abs(expires - before_expires - (expires - before_expires + {MONTH // 2}) // {MONTH} * {MONTH}) <= {3 * DAY}"
-# A period that was paid in the grace period of the one before is measured from there.
+# If a period was paid in the grace period of the previous one, its length counts from the previous expiry, provided that
+# it then has whole weeks or about whole months.
 table("extended", f"""
     WITH reached AS (
         SELECT o.*, greatest(o.expires, coalesce(g.access, o.expires)) AS access,
@@ -109,7 +112,7 @@ table("extended", f"""
             CASE WHEN upgraded THEN signed ELSE 9000000000000000 END) AS finish
     FROM preceded
 """)
-# Of several periods with one start the last remains, and each ends at the latest where the next one starts.
+# Of several periods with the same start, the last one remains. A period ends at the latest when the next one starts.
 table("periods", f"""
     WITH kept AS (
         SELECT * FROM extended WHERE finish > purchased
@@ -165,11 +168,12 @@ def part(measure, on, value, source, where="true", age="0", dimensions=DIMENSION
     return f"SELECT {dimensions}, '{measure}' AS measure, {on} AS day, {age} AS age, {value} AS value FROM {source} WHERE {where}"
 
 
-is_run = "NOT trial AND NOT (follows AND NOT before_trial)"
-is_last = "NOT trial AND NOT (is_followed AND NOT after_trial)"
-is_moved = "NOT trial AND follows AND NOT before_trial"
-is_same = f"{is_moved} AND before_currency = currency"
-is_other = f"{is_moved} AND before_currency <> currency"
+# A run is a sequence of paid periods without a gap.
+begins_run = "NOT trial AND NOT (follows AND NOT before_trial)"
+ends_run = "NOT trial AND NOT (is_followed AND NOT after_trial)"
+continues_run = "NOT trial AND follows AND NOT before_trial"
+keeps_currency = f"{continues_run} AND before_currency = currency"
+changes_currency = f"{continues_run} AND before_currency <> currency"
 of_cohort = ", ".join(f"c.{name}" for name in DIMENSIONS.split(", "))
 parts = [
     part("active", "starts_on", "1", "subscriptions", "NOT trial"),
@@ -178,17 +182,17 @@ parts = [
     part("trials", "ends_on", "-1", "subscriptions", "trial"),
     part("mrr", "starts_on", "monthly", "subscriptions"),
     part("mrr", "ends_on", "-monthly", "subscriptions"),
-    part("new", "starts_on", "1", "subscriptions", f"{is_run} AND is_first"),
-    part("mrrNew", "starts_on", "monthly", "subscriptions", f"{is_run} AND is_first"),
-    part("reactivated", "starts_on", "1", "subscriptions", f"{is_run} AND NOT is_first"),
-    part("mrrReactivation", "starts_on", "monthly", "subscriptions", f"{is_run} AND NOT is_first"),
-    part("lost", "ends_on", "1", "subscriptions", is_last),
-    part("mrrChurn", "ends_on", "-monthly", "subscriptions", is_last),
+    part("new", "starts_on", "1", "subscriptions", f"{begins_run} AND is_first"),
+    part("mrrNew", "starts_on", "monthly", "subscriptions", f"{begins_run} AND is_first"),
+    part("reactivated", "starts_on", "1", "subscriptions", f"{begins_run} AND NOT is_first"),
+    part("mrrReactivation", "starts_on", "monthly", "subscriptions", f"{begins_run} AND NOT is_first"),
+    part("lost", "ends_on", "1", "subscriptions", ends_run),
+    part("mrrChurn", "ends_on", "-monthly", "subscriptions", ends_run),
     part("mrrExpansion", "starts_on", "monthly - before_monthly", "subscriptions",
-         f"{is_same} AND monthly > before_monthly"),
+         f"{keeps_currency} AND monthly > before_monthly"),
     part("mrrContraction", "starts_on", "monthly - before_monthly", "subscriptions",
-         f"{is_same} AND monthly < before_monthly"),
-    part("mrrExpansion", "starts_on", "monthly", "subscriptions", is_other),
+         f"{keeps_currency} AND monthly < before_monthly"),
+    part("mrrExpansion", "starts_on", "monthly", "subscriptions", changes_currency),
     part("mrrContraction", "ends_on", "-monthly",
          "(SELECT s.* REPLACE (n.starts_on AS ends_on) FROM subscriptions s JOIN subscriptions n"
          " ON s.app = n.app AND s.environment = n.environment AND s.original = n.original AND n.number = s.number + 1"
@@ -232,13 +236,14 @@ sums = db.execute("SELECT count(*) FROM found").fetchone()[0]
 measures = db.execute("SELECT count(DISTINCT measure) FROM found").fetchone()[0]
 
 
-# The measures of the figures whose answers are judged. A value of a level is the sum of all changes up to its day.
+# The measure of each figure whose answers are compared. All other answers are those of lifetime-value, with the measure
+# cohortRevenue. The value of a level is the sum of all changes up to its day.
 FLOWS = {"revenue": "revenue", "proceeds": "revenue", "refunds": "refunds", "mrr-churn": "mrrChurn"}
 LEVELS = {"mrr": "mrr"}
 
 
 def rounded(number):
-    """The nearest integer; a half is rounded away from zero."""
+    """Rounds to the nearest integer, and a half away from zero."""
     size = abs(number)
     whole = (size.numerator * 2 + size.denominator) // (size.denominator * 2)
     return whole if number >= 0 else -whole
@@ -251,7 +256,7 @@ def amounts(measure):
 
 
 def judge(answer):
-    """Returns the number of values of an answer, and those that differ."""
+    """Returns the number of values of an answer, and the differences."""
     name, rates = answer["name"], answer.get("currencyRates")
     table = next((t for t in request["tables"] if rates and t["currency"] == rates["currency"]), None)
     known = {currency: fractions.Fraction(rate) for currency, rate in table["rates"].items()} if table else {}
@@ -285,7 +290,7 @@ def judge(answer):
             exact = values.get((on, currency), fractions.Fraction())
         if fractions.Fraction(value) * 1_000_000 != rounded(exact):
             differences.append([name, str(on), currency, value, str(rounded(exact))])
-    # No value is missing.
+    # Values that the answer does not have.
     expected = counts if counts else values
     for (on, currency), value in expected.items():
         if value != 0 and days[0] <= on <= days[-1] and (on, currency) not in shown:

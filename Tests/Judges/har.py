@@ -1,8 +1,9 @@
 """Reads a HAR file with haralyzer, an independent library.
 
-Reads {"document": {…}} on standard input; prints haralyzer's reading: {"creator": "…", "entries": [{"method",
-"url", "status", "milliseconds", "started", "requestHeaders", "query", "posted", "responseHeaders", "text", "size"}, …],
-"post", "failed"}. Fails when haralyzer does.
+Reads {"document": {…}} on standard input. Prints what haralyzer reads: {"creator": "…", "version": "…", "entries":
+[{"method", "url", "status", "milliseconds", "started", "requestHeaders", "query", "posted", "responseHeaders", "text",
+"size", "wait"}, …], "post": number of POST requests, "server errors": number of responses with a status from 500 on}. Fails
+if haralyzer cannot read the document.
 """
 
 import json

@@ -4,10 +4,10 @@ Reads one JSON object on standard input:
     {"production": "<URL>", "sandbox": "<URL>", "questions": [
         {"receipt": "<base64>", "secret": "..." or null, "excludeOld": true, "sandbox": true, "follow": true}, ...]}
 
-`sandbox` selects the first of the two URLs, `follow` whether inapppy may continue with the other. Each question is sent
-twice, by inapppy's blocking client and by its asynchronous one. Prints an array with the results:
+If `sandbox` is true, inapppy asks the sandbox URL first, else the production URL. With `follow` it may ask the other URL
+afterwards. Each question is sent twice, by inapppy's blocking client and by its asynchronous one. Prints the results:
     [{"ok": true, "answer": {...}}, {"ok": false, "error": "Receipt authentication", "answer": {...}}]
-Exit status 0, or 2 for an invalid request or different results of the two clients.
+Exit status 0, or 2 for an invalid request or if the two clients have different results.
 
 Needs the PyPI package inapppy. Only its URLs are replaced.
 """
@@ -20,14 +20,14 @@ from inapppy import AppStoreValidator, InAppPyValidationError
 from inapppy.asyncio import AppStoreValidator as AsyncAppStoreValidator
 
 
-def pointed(client, request):
-    """Returns the client's class with this store's URLs instead of Apple's."""
+def redirected(client, request):
+    """Returns a subclass of the client that uses the URLs of the request instead of Apple's."""
 
-    class Pointed(client):
+    class Redirected(client):
         def _change_url_by_sandbox(self):
             self.url = request["sandbox"] if self.sandbox else request["production"]
 
-    return Pointed
+    return Redirected
 
 
 def options(question):
@@ -53,7 +53,7 @@ def ask(client, question):
         return verdict(error)
 
 
-async def ask_again(client, question):
+async def ask_asynchronously(client, question):
     try:
         validator = client(**options(question))
         async with validator:
@@ -65,16 +65,17 @@ async def ask_again(client, question):
 def main():
     try:
         request = json.load(sys.stdin)
-        blocking, waiting = pointed(AppStoreValidator, request), pointed(AsyncAppStoreValidator, request)
+        blocking = redirected(AppStoreValidator, request)
+        asynchronous = redirected(AsyncAppStoreValidator, request)
         verdicts = []
         for question in request["questions"]:
             verdicts.append(ask(blocking, question))
-            again = asyncio.run(ask_again(waiting, question))
+            again = asyncio.run(ask_asynchronously(asynchronous, question))
             if (again["ok"], again.get("error")) != (verdicts[-1]["ok"], verdicts[-1].get("error")):
                 print(f"inapppy_receipt: the clients disagree: {verdicts[-1]} and {again}", file=sys.stderr)
                 return 2
     except (ValueError, KeyError, TypeError) as error:
-        print(f"inapppy_receipt: the request makes no sense: {error!r}", file=sys.stderr)
+        print(f"inapppy_receipt: invalid request: {error!r}", file=sys.stderr)
         return 2
     json.dump(verdicts, sys.stdout)
     print()

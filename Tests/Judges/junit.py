@@ -1,7 +1,7 @@
-"""Checks JUnit XML against the rules of Jenkins' schema (xunit-plugin, junit-10.xsd) and its own counts.
+"""Checks JUnit XML against the rules of Jenkins' schema (xunit-plugin, junit-10.xsd), and the numbers that it declares.
 
-Reads {"document": "…"} on standard input; prints {"problems": ["…"], "suites": [[tests, failures, skipped], …],
-"failures": ["…"]} and exits 0 without a problem, 1 with one.
+Reads {"document": "…"} on standard input. Prints {"problems": ["…"], "suites": [[tests, failures, skipped], …],
+"failures": ["…"]}, where "failures" has the texts of the failures. Exit status 0 if there are no problems, else 1.
 """
 
 import json
@@ -30,7 +30,7 @@ RULES = {
 def problems(element, path):
     here = f"{path}/{element.tag}"
     if element.tag not in RULES:
-        yield f"{here}: no such element"
+        yield f"{here}: unknown element"
         return
     needed, allowed, children = RULES[element.tag]
     for name, pattern in needed.items():
@@ -57,19 +57,19 @@ def judge(text):
     root = ElementTree.fromstring(text)
     found = list(problems(root, ""))
     if root.tag != "testsuites":
-        found.append("the root is no testsuites")
+        found.append("the root element is not testsuites")
     suites = root.findall("testsuite")
     for suite in suites:
-        said = [int(suite.get(name, "-1")) for name in ("tests", "failures", "skipped")]
-        if said != counted(suite):
-            found.append(f"{suite.get('name')} says {said} and has {counted(suite)}")
+        declared = [int(suite.get(name, "-1")) for name in ("tests", "failures", "skipped")]
+        if declared != counted(suite):
+            found.append(f"{suite.get('name')} declares {declared} and has {counted(suite)}")
         names = [case.get("name") for case in suite.findall("testcase")]
         if names != sorted(set(names)):
             found.append(f"{suite.get('name')} has test cases that share a name or are out of order")
     for index, name in enumerate(("tests", "failures")):
         total = sum(counted(suite)[index] for suite in suites)
         if root.get(name) != str(total):
-            found.append(f"testsuites says {root.get(name)} {name}, there are {total}")
+            found.append(f"testsuites declares {root.get(name)} {name}, but there are {total}")
     return {"problems": found, "suites": [counted(suite) for suite in suites],
             "failures": [failure.text for failure in root.iter("failure")]}
 

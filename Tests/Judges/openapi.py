@@ -1,21 +1,21 @@
 """Tests a running server against its own OpenAPI document, with schemathesis (PyPI).
 
 Reads one JSON object on standard input: the `url` of the document, the number of `examples` of an operation in each phase,
-and the optional members below. Prints {"cases": N,
-"operations": N, "accepted": ["GET /path", …], "problems": ["…"]} and exits 0 without a problem, 1 with one.
+and the optional members below. Prints {"cases": N, "operations": N, "accepted": ["GET /path", …], "problems": ["…"]}. Exit
+status 0 if there are no problems, else 1.
 
 Sends everything that schemathesis derives from the document: its examples, the limits of its schemas, valid and invalid
-data, missing methods, and sequences of calls.
+data, methods that it does not have, and sequences of calls.
 
 - `only`: the paths to test.
-- `known`: existing values for names in paths and bodies ({"account": ["ada"]}; null omits the name). They replace most of
-  the random ones, so that requests succeed. The operations in `untouched` keep random values.
+- `known`: existing values of path parameters and of members of bodies ({"account": ["ada"]}; null omits the member). They
+  replace most random values, so that requests succeed. The operations in `untouched` keep random values.
 - `without`: operations that are not called.
 - `headers`: headers of every request. Requests without them must be refused.
-- `mayRefuse`: by operation, statuses for rules that no schema can express.
-- `refused`: statuses that, beside 400, answer data that a schema forbids.
-- `declared`: statuses of 500 and more that are no problem, if the document has them for the operation.
-- `seed`: the seed of random data; without it every run sends the same.
+- `mayRefuse`: for each operation, the statuses of requests that are refused by rules that no schema can express.
+- `refused`: statuses that, beside 400, 404 and 405, may answer data that a schema forbids.
+- `declared`: statuses from 500 on that are not problems, if the document has them for the operation.
+- `seed`: the seed of random data; without it, every run sends the same data.
 """
 
 import json
@@ -36,7 +36,7 @@ deterministic = {deterministic}
 
 [checks]
 not_a_server_error.enabled = false
-# A valid value may name a missing object, or be impossible in the current state.
+# A valid request can name an object that does not exist, or conflict with the current state.
 positive_data_acceptance.expected-statuses = ["2xx", "404", "409", "422", {declared}]
 negative_data_rejection.expected-statuses = ["400", "404", "405", {refused}]
 ignored_auth.enabled = {signs_in}
@@ -52,24 +52,25 @@ positive_data_acceptance.expected-statuses = ["2xx", "404", "409", "422", {statu
 
 
 def hooks():
-    """Runs in schemathesis, which imports this file."""
+    """Registers the hooks of schemathesis. It runs in the process of schemathesis, which imports this file."""
     import schemathesis
 
     request = json.loads(os.environ["SOUK_JUDGE"])
     known, declared = request.get("known", {}), request.get("declared", [])
 
     def stand_in(name, value):
-        """Returns an existing value for most random ones, among them "0", which most begin with."""
-        names = known.get(name)
+        """Returns an existing value instead of each Boolean and of about six of seven other values. It replaces "0", with
+        which most series of random values begin."""
+        existing = known.get(name)
         number = sum(str(value).encode("utf-8", "replace"))
-        return names[number // 7 % len(names)] if names and (number % 7 or isinstance(value, bool)) else value
+        return existing[number // 7 % len(existing)] if existing and (number % 7 or isinstance(value, bool)) else value
 
-    def composed(value):
-        """Returns the strings of valid data in Unicode's form NFC, a rule of names that JSON Schema cannot state."""
+    def in_form_nfc(value):
+        """Converts all strings of a value to the Unicode form NFC. Names must have it, which JSON Schema cannot express."""
         if isinstance(value, dict):
-            return {name: composed(member) for name, member in value.items()}
+            return {name: in_form_nfc(member) for name, member in value.items()}
         if isinstance(value, list):
-            return [composed(element) for element in value]
+            return [in_form_nfc(element) for element in value]
         return unicodedata.normalize("NFC", value) if isinstance(value, str) else value
 
     def stand_ins(members):
@@ -83,7 +84,7 @@ def hooks():
         if case.operation.definition.raw.get("operationId") in request.get("untouched", []):
             return
         if case.query:
-            case.query = composed(case.query)
+            case.query = in_form_nfc(case.query)
         if case.path_parameters:
             case.path_parameters = stand_ins(case.path_parameters)
         if isinstance(case.body, dict):
@@ -110,12 +111,12 @@ def judge(request):
                 OPERATION.format(id=json.dumps(id), statuses=json.dumps(statuses)[1:-1] + (f", {declared}" if declared else ""))
                 for id, statuses in request.get("mayRefuse", {}).items()))
         limits = ["-n", str(request["examples"])]
-        only = [word for path in request.get("only", []) for word in ("--include-path", path)]
-        only += [word for id in request.get("without", []) for word in ("--exclude-operation-id", id)]
-        only += [word for name, value in headers.items() for word in ("--header", f"{name}: {value}")]
+        options = [word for path in request.get("only", []) for word in ("--include-path", path)]
+        options += [word for id in request.get("without", []) for word in ("--exclude-operation-id", id)]
+        options += [word for name, value in headers.items() for word in ("--header", f"{name}: {value}")]
         outcome = subprocess.run(
             [sys.executable, "-m", "schemathesis.cli", "--config-file", str(configuration), "run", request["url"],
-             *limits, *only, "--warnings", "off", "--report", "json", "--report-json-path", str(report)],
+             *limits, *options, "--warnings", "off", "--report", "json", "--report-json-path", str(report)],
             cwd=folder, capture_output=True, text=True,
             env={**os.environ, "SOUK_JUDGE": json.dumps(request), "SCHEMATHESIS_HOOKS": __file__, "NO_COLOR": "1",
                  "COLUMNS": "200", "PYTHONDONTWRITEBYTECODE": "1"})

@@ -6,8 +6,9 @@ Reads one JSON object on standard input, a payload for each name:
 Prints one JSON object: the root's DER in base64, and for each name the JWS of its payload:
     {"root": "...", "transaction": "<JWS>", "renewal": "<JWS>"}
 
-Root and intermediate are of P-384 and the leaf of P-256, as Apple's are, with Apple's marks. "transaction" is signed under
-other algorithms too ("algorithm none", "algorithm HS256", ...) and "without chain"; a verifier must refuse those.
+As in Apple's chain, the keys of the root and the intermediate are P-384 keys, the key of the leaf is a P-256 key, and the
+intermediate and the leaf have Apple's marker extensions. The payload "transaction" is also signed with other algorithms
+("algorithm none", "algorithm HS256", ...) and without certificates ("without chain"). A verifier must refuse these.
 
 Exit status 0, or 2 for an invalid request. Needs the packages of Scripts/requirements.txt.
 """
@@ -23,11 +24,11 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
 
-LEAF_MARK = x509.ObjectIdentifier("1.2.840.113635.100.6.11.1")
-INTERMEDIATE_MARK = x509.ObjectIdentifier("1.2.840.113635.100.6.2.1")
+LEAF_MARKER = x509.ObjectIdentifier("1.2.840.113635.100.6.11.1")
+INTERMEDIATE_MARKER = x509.ObjectIdentifier("1.2.840.113635.100.6.2.1")
 
 
-def issue(name, key, issuer_name, issuer_key, authority, mark=None):
+def issue(name, key, issuer_name, issuer_key, is_authority, marker=None):
     """Creates a certificate valid from 2020 to 2049."""
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
     issuer = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, issuer_name)])
@@ -39,14 +40,14 @@ def issue(name, key, issuer_name, issuer_key, authority, mark=None):
         .serial_number(x509.random_serial_number())
         .not_valid_before(datetime.datetime(2020, 1, 1))
         .not_valid_after(datetime.datetime(2049, 1, 1))
-        .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .add_extension(
             x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False
         )
     )
-    if mark is not None:
-        builder = builder.add_extension(x509.UnrecognizedExtension(mark, b"\x05\x00"), critical=False)
+    if marker is not None:
+        builder = builder.add_extension(x509.UnrecognizedExtension(marker, b"\x05\x00"), critical=False)
     return builder.sign(issuer_key, hashes.SHA384())
 
 
@@ -55,13 +56,13 @@ def main():
         payloads = json.load(sys.stdin)
         assert isinstance(payloads, dict) and all(isinstance(payload, dict) for payload in payloads.values())
     except (ValueError, AssertionError) as error:
-        print(f"outside_signer: the request makes no sense: {error!r}", file=sys.stderr)
+        print(f"outside_signer: invalid request: {error!r}", file=sys.stderr)
         return 2
     root_key, intermediate_key = ec.generate_private_key(ec.SECP384R1()), ec.generate_private_key(ec.SECP384R1())
     leaf_key = ec.generate_private_key(ec.SECP256R1())
     chain = [
-        issue("Outside Leaf", leaf_key, "Outside Relations", intermediate_key, False, LEAF_MARK),
-        issue("Outside Relations", intermediate_key, "Outside Root", root_key, True, INTERMEDIATE_MARK),
+        issue("Outside Leaf", leaf_key, "Outside Relations", intermediate_key, False, LEAF_MARKER),
+        issue("Outside Relations", intermediate_key, "Outside Root", root_key, True, INTERMEDIATE_MARKER),
         issue("Outside Root", root_key, "Outside Root", root_key, True),
     ]
     encoded = [
@@ -77,7 +78,7 @@ def main():
         )
         keys = {
             "none": None,
-            # The algorithm confusion attack: the public key as a shared secret.
+            # An algorithm confusion attack uses the public key as the shared secret.
             "HS256": public,
             "ES384": ec.generate_private_key(ec.SECP384R1()),
             "RS256": rsa.generate_private_key(public_exponent=65537, key_size=2048),

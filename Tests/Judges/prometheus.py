@@ -1,7 +1,7 @@
-"""Parses an exposition of metrics with Prometheus' own Python client.
+"""Parses metrics in the text format of Prometheus with Prometheus' own Python client.
 
-Reads {"text": "…"} on standard input; prints {"families": {name: {"type": "…", "help": "…"}},
-"samples": [[name, {label: value}, number], …]} and exits 0, or {"problem": "…"} and exits 1.
+Reads {"text": "…"} on standard input. Prints {"families": {name: {"type": "…", "help": "…"}},
+"samples": [[name, {label: value}, number], …]} with exit status 0, or {"problem": "…"} with exit status 1.
 """
 
 import json
@@ -15,12 +15,12 @@ try:
         if family.name in families:
             raise ValueError(f"the family {family.name} appears twice")
         if family.type == "unknown" or not family.documentation:
-            raise ValueError(f"the family {family.name} has no type or no help")
+            raise ValueError(f"the family {family.name} has no type or no help text")
         families[family.name] = {"type": family.type, "help": family.documentation}
         for sample in family.samples:
             samples.append([sample.name, sample.labels, sample.value])
         if len({(s.name, tuple(sorted(s.labels.items()))) for s in family.samples}) != len(family.samples):
-            raise ValueError(f"the family {family.name} has a sample twice")
+            raise ValueError(f"the family {family.name} has the same sample twice")
     print(json.dumps({"families": families, "samples": samples}))
 except ValueError as error:
     print(json.dumps({"problem": str(error)}))

@@ -1,4 +1,4 @@
-"""Converts YAML to JSON with PyYAML. Reads one JSON object on standard input, {"yaml": "…"}."""
+"""Converts YAML to JSON with PyYAML. Reads {"yaml": "…"} on standard input."""
 
 import json
 import sys

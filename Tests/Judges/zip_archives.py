@@ -4,8 +4,9 @@ Reads one request on standard input and prints one JSON value.
 
 - {"deflate": N} returns N zero bytes, deflated, in base64.
 - {"make": FOLDER} creates archives in that folder and returns {file name: {path: SHA-256, or null for a folder}}.
-- {"many": N, "in": FILE} creates an archive of N empty files, named by their numbers, and returns null.
-- {"read": [FILE, …]} returns zipfile's reading of each file in the same form, or null for an error.
+- {"many": N, "in": FILE} creates an archive of N empty files with the names 0, 1, …, and returns null.
+- {"read": [FILE, …]} returns for each archive what zipfile reads, as {path: SHA-256, or null for a folder}, or null if
+  zipfile cannot read it.
 """
 
 import base64
@@ -33,7 +34,7 @@ FOLDERS = ["luts/", "nothing/inside/"]
 
 
 class Unseekable(io.RawIOBase):
-    """A pipe, so that the sizes are not known when the header is written."""
+    """A stream that cannot seek, like a pipe. zipfile then writes the sizes after the data."""
 
     def __init__(self, file):
         self.file = file

@@ -1,11 +1,11 @@
 #pragma once
 #include <stdint.h>
 
-/// What the calling thread has asked the heap for since it began.
+/// The allocations of the calling thread since it began, including those that were freed.
 typedef struct {
     uint64_t count;
     uint64_t bytes;
 } souk_allocations;
 
-/// Zero everywhere but with the GNU C library.
+/// Returns the allocations of the calling thread; zeros if the C library is not the GNU C library.
 souk_allocations souk_allocations_of_thread(void);

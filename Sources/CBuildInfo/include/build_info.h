@@ -1,7 +1,7 @@
 #pragma once
 
-/// The commit this was built from, `unknown` outside a checkout. A plus sign follows it if files were changed.
+/// The commit that was built, with a plus sign if files were changed. `unknown` outside a checkout, and in gates and tests.
 const char *souk_build_commit(void);
 
-/// The version of mimalloc, where this was linked with it: 209 for 2.0.9, else 0.
+/// The version of the linked mimalloc, such as 209 for 2.0.9; 0 without mimalloc.
 int souk_mimalloc_version(void);

@@ -166,7 +166,7 @@ extension Console {
         return Self.response(page.page)
     }
 
-    /// Says what a name brings into a merge.
+    /// Returns sentences about what a name brings into a merge.
     private func possessions(of alias: CustomerID, _ request: ConsoleRequest) async throws -> HTML {
         let key = CustomerKey(ledgerID: request.ledgerID, customer: alias)
         guard let record = try await ledger.record(of: key, purchase: nil, before: nil) else {

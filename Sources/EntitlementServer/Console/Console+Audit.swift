@@ -23,7 +23,7 @@ extension Console {
 }
 
 extension ConsoleRequest {
-    /// Returns the id of the review whose form this is. Throws 400.
+    /// Returns the id of the review that the form belongs to. Throws 400.
     func reviewID() throws(ConsoleRefusal) -> String {
         guard let id = fields["request"], (1...64).contains(id.utf8.count), !id.utf8.contains(0) else {
             throw .invalid("request", "should be that of the review")
@@ -33,7 +33,7 @@ extension ConsoleRequest {
 
     /// Returns the note for the audit log about an action of this session.
     ///
-    /// - Parameter detail: What changes, without names of customers and texts of people.
+    /// - Parameter detail: The changed values, without names of customers and texts that people wrote about them.
     func note(
         _ action: AuditAction, _ detail: JSONValue, reason: String? = nil, item: String? = nil,
         at clock: any WallClock
@@ -43,9 +43,10 @@ extension ConsoleRequest {
             request: try reviewID(), detail: detail, item: item, reason: reason, now: clock.now())
     }
 
-    /// Returns the request as the ledger recognizes its repetitions: by the id of the review.
+    /// Returns the request with an idempotency key from the id of the review, by which the ledger recognizes
+    /// repetitions.
     ///
-    /// - Parameter content: The fields of the action. A repetition with others is refused.
+    /// - Parameter content: The fields of the action. A repetition with other fields is refused.
     func idempotent(
         _ action: AuditAction, on customer: CustomerID, _ content: [String], at clock: any WallClock
     ) throws(ConsoleRefusal) -> IdempotentRequest {

@@ -4,7 +4,7 @@ import StoreModel
 import WebPages
 
 extension Console {
-    /// The routes that take credit for items, and that give credit.
+    /// The routes that redeem items for credit, and that give credit.
     var creditRoutes: [ConsoleRoute] {
         [
             ConsoleRoute(.post, "/redemptions/review", "consoleRedemptionReview", .signedIn(.full, reviewRedemption)),
@@ -103,8 +103,8 @@ extension Console {
         guard let amount = request.fields["amount"].flatMap({ Int64(digits: $0) }).flatMap({ Int(exactly: $0) }) else {
             throw ConsoleRefusal.invalid("amount", "should be a number from 1 to \(CreditGrant.maximum)")
         }
-        let asked = CreditGrantRequest(amount: amount, reason: request.fields["reason"] ?? "")
-        return (try CreditGrant(asked, id: makeGrantID(), type: type), credit)
+        let grant = CreditGrantRequest(amount: amount, reason: request.fields["reason"] ?? "")
+        return (try CreditGrant(grant, id: makeGrantID(), type: type), credit)
     }
 
     @Sendable private func reviewCreditGrant(_ request: ConsoleRequest) async throws -> HTTPResponse {
@@ -112,14 +112,14 @@ extension Console {
         let (grant, credit) = try creditGrant(request)
         let balance = try await ledger.balance(of: request.key(of: record), type: grant.type, in: credit).balance
         let (sum, isTooLarge) = balance.addingReportingOverflow(grant.amount)
-        let later = isTooLarge ? Int.max : sum
+        let newBalance = isTooLarge ? Int.max : sum
         let customer = ConsoleFrame.code(record.customer.rawValue)
         let page = ActionReview(
             frame: request.frame, customer: record.customer, path: "/credits", requestID: makeGrantID(),
             title: "Give credit?", button: "Give the credit",
             effect: """
                 The customer \(customer) gets \(grant.amount) of the credit \(ConsoleFrame.code(grant.type)). \(balance) is \
-                there now, and \(later) will be.
+                there now, and \(newBalance) will be.
                 """,
             consequences: [
                 "The customer can spend it at once. It is spent before the credit of purchases.",

@@ -61,8 +61,7 @@ extension Console {
 }
 
 extension ConsoleRequest {
-    /// The fields of a figure query that are not empty. A form also sends each field that was not filled, as an empty
-    /// string.
+    /// The fields of a figure query that are not empty. A form sends a field that was not filled as an empty string.
     fileprivate var figureFields: HTTPQuery {
         HTTPQuery(
             ["from", "to", "by", "group", "currency"].compactMap { name in

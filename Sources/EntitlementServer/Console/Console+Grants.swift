@@ -5,8 +5,8 @@ import StoreModel
 import WebPages
 
 extension Console {
-    /// The routes that grant features and withdraw grants. The form of a customer's page opens a review, which says what
-    /// will happen. Only the form of the review changes something.
+    /// The routes that grant features and withdraw grants. A form on the page of a customer opens a review, which shows
+    /// the effect. Only the form of the review changes the ledger.
     var grantRoutes: [ConsoleRoute] {
         [
             ConsoleRoute(.post, "/grants/review", "consoleGrantReview", .signedIn(.full, reviewGrant)),
@@ -75,7 +75,7 @@ extension Console {
         return Self.response(page.page)
     }
 
-    /// Says whether the customer loses the feature, or what else gives it.
+    /// Returns a sentence that says whether the customer loses the feature, or what else gives it.
     private static func effect(ofWithdrawing grant: Grant, from answer: Customer) -> HTML {
         if let until = grant.until, until <= answer.asOf { return "The grant has ended, so access does not change." }
         let (customer, feature) = (ConsoleFrame.code(answer.customer.rawValue), ConsoleFrame.code(grant.feature))
@@ -93,7 +93,7 @@ extension Console {
             """
     }
 
-    /// Withdraws a grant. A repetition finds the entry of the same review.
+    /// Withdraws a grant. A repetition finds the audit entry of its review, and succeeds.
     @Sendable private func withdraw(_ request: ConsoleRequest) async throws -> HTTPResponse {
         let record = try await changeableRecord(request)
         let grantID = request.fields["grant"] ?? ""
@@ -109,7 +109,7 @@ extension Console {
     /// Returns the grant of a form. Throws 400 for an invalid field.
     private func requestedGrant(_ request: ConsoleRequest) throws -> Grant {
         let text = request.fields["until"] ?? ""
-        // The control for a date and a time leaves out the seconds if they are 0, and has no time zone.
+        // A browser sends a date and a time without a time zone, and without the seconds if they are 0.
         let until = RFC3339.date(from: text + "Z") ?? RFC3339.date(from: text + ":00Z")
         guard text.isEmpty || until != nil else {
             throw ConsoleRefusal.invalid("until", "should be a date and a time in UTC, such as 2027-01-31T12:00")

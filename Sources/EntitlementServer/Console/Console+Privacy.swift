@@ -34,7 +34,7 @@ extension Console {
         return Self.response(page.page)
     }
 
-    /// Sends the export as a file. The entry is written before, so that no file leaves without one.
+    /// Sends the export as a file. The audit entry is written first, so that no export is without an entry.
     @Sendable private func export(_ request: ConsoleRequest) async throws -> HTTPResponse {
         let record = try await knownRecord(request)
         let note = try request.note(.export, [:], reason: try request.reason(), at: realClock)
@@ -67,7 +67,7 @@ extension Console {
             active.isEmpty ? "It has no active feature." : "It loses at once: \(active.joined(separator: ", "))."
         let page = ActionReview(
             frame: request.frame, customer: record.customer, path: "/erasures", requestID: makeGrantID(),
-            title: "Erase the customer?", button: "Erase the customer", isRisky: true, isConfirmed: true,
+            title: "Erase the customer?", button: "Erase the customer", isRisky: true, needsConfirmation: true,
             effect: """
                 All names of \(ConsoleFrame.code(record.customer.rawValue)) are replaced by a random pseudonym, and the \
                 signed data of its purchases becomes unreadable. \(access)
@@ -82,7 +82,7 @@ extension Console {
         return Self.response(page.page)
     }
 
-    /// Erases a customer whose id the operator typed. A repetition shows the pseudonym.
+    /// Erases a customer whose id the operator typed. A repetition leads to the page of the pseudonym.
     @Sendable private func erase(_ request: ConsoleRequest) async throws -> HTTPResponse {
         let note = try request.note(.erase, [:], at: realClock)
         let done = try ledger.auditEntry(of: try request.reviewID(), in: request.ledgerID)

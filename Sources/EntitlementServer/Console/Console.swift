@@ -6,8 +6,8 @@ import WebPages
 
 /// The web pages of a server for its operators, at `/console`.
 ///
-/// The pages have no scripts. Each request is checked in this order: the host and the origin, the session and its key,
-/// the rate limit of the key, the rights of the session, the token of the form.
+/// The pages have no scripts. A request to a page of a session is checked in this order: the host and the origin, the
+/// session and its key, the rate limit of the key, the rights of the session, the token of the form.
 struct Console: Sendable {
     /// The largest form in bytes.
     private static let maximumForm = 16 << 10
@@ -160,8 +160,8 @@ struct Console: Sendable {
         return response
     }
 
-    /// Returns a response with a page that only this origin can use. Its referrer policy is `same-origin`, because with
-    /// `no-referrer`, the policy of other pages, browsers send forms with the origin "null".
+    /// Returns a response with a page that other origins cannot use. Its referrer policy is `same-origin`: with
+    /// `no-referrer`, which Souk's other pages have, browsers send forms with the origin "null".
     static func response(_ page: Page, status: Int = 200) -> HTTPResponse {
         var response = HTTPResponse(status: status, page: page)
         response.headers["Referrer-Policy"] = "same-origin"

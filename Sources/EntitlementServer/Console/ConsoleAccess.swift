@@ -74,12 +74,13 @@ extension EntitlementService.Configuration.ConsoleAccess {
         return Array(tokens.prefix(4))
     }
 
-    /// Throws `ConsoleRefusal.foreignSite` for a request under a foreign host name, and for a form of another site.
+    /// Throws a `ConsoleRefusal` for a foreign host, for a request to the proxy without TLS, and for a form of another
+    /// site.
     func check(_ request: HTTPRequest) throws(ConsoleRefusal) {
         try checkHost(request)
         guard request.method == .post else { return }
         if let site = request.headers["Sec-Fetch-Site"], site != "same-origin" { throw .foreignSite }
-        // Browsers send the origin with every POST. The pages set a referrer policy under which it is not "null".
+        // Browsers send the origin with every POST. With the referrer policy of the pages, it is not "null".
         guard let host = request.headers["Host"], let origin = request.headers["Origin"] else { throw .foreignSite }
         if let proxyAuthority {
             guard request.headers.values("Origin").count == 1, origin.hasSameBytes(as: "https://" + proxyAuthority)

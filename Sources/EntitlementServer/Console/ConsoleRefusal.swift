@@ -1,7 +1,7 @@
 import Foundation
 import HTTPCore
 
-/// A refused request to the console, as the page says it.
+/// The refusal of a request to the console, with the texts of its page.
 struct ConsoleRefusal: Error, Equatable {
     let status: Int
     let title: String
@@ -70,7 +70,7 @@ struct ConsoleRefusal: Error, Equatable {
         ConsoleRefusal(400, "Invalid field", "\(field) \(reason).")
     }
 
-    /// Converts an error. The second value is false for mistakes of the sender, which are not reported.
+    /// Converts an error. The second value is true for an unexpected error, which is reported.
     static func failure(_ error: any Error) -> (refusal: ConsoleRefusal, isReported: Bool) {
         if let refusal = error as? ConsoleRefusal { return (refusal, false) }
         let failure = Refusal.failure(error)

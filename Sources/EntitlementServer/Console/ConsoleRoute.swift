@@ -5,7 +5,7 @@ import StoreModel
 struct ConsoleRoute: Sendable {
     static let root = "/console"
 
-    /// The function that responds, with the session that it requires.
+    /// The function that responds, and the rights that it requires.
     enum Handler: Sendable {
         /// A page without a session. It receives the fields of the query or the form.
         case open(@Sendable (HTTPQuery) async throws -> HTTPResponse)
@@ -33,7 +33,7 @@ struct ConsoleRequest: Sendable {
     let environment: StoreEnvironment
     /// The fields of the query or the form.
     let fields: HTTPQuery
-    /// The names that the pages need: the app, the environments, and the token of forms.
+    /// The values that all pages of a session need, such as the app, the environment and the token of forms.
     let frame: ConsoleFrame
 
     var ledgerID: LedgerID { LedgerID(app: session.caller.app, environment: environment) }
@@ -46,7 +46,7 @@ struct ConsoleRequest: Sendable {
         return CustomerKey(ledgerID: ledgerID, customer: customer)
     }
 
-    /// Returns a position in a list from a field; `nil` if it is absent. Throws 400.
+    /// Returns a position in a list from a field; `nil` if the field is absent. Throws 400.
     func position(_ field: String) throws(ConsoleRefusal) -> Int64? {
         guard let text = fields[field] else { return nil }
         guard let position = Int64(digits: text), position > 0 else {

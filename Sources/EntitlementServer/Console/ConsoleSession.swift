@@ -4,9 +4,9 @@ import Foundation
 struct ConsoleSession: Sendable, Equatable {
     /// The rights of a session.
     enum Role: String, Sendable, CaseIterable {
-        /// Reads customers and facts.
+        /// Reads the pages.
         case readOnly
-        /// Also changes customers.
+        /// Also executes actions.
         case full
     }
 
@@ -14,7 +14,7 @@ struct ConsoleSession: Sendable, Equatable {
     static let idleTimeout: TimeInterval = 30 * 60
     /// The number of seconds after which a session ends in any case.
     static let lifetime: TimeInterval = 8 * 3600
-    /// The number of seconds after which a request renews the token. Requests in quick succession keep the same one.
+    /// The number of seconds after which a request renews the token. Earlier requests keep the token.
     static let renewalInterval: TimeInterval = 60
 
     /// The caller whose key opened the session.

@@ -3,11 +3,12 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// The sessions of the console, as signed tokens that every server of the same ledger can verify. No server stores them.
+/// The sessions of the console, as signed tokens that every server of the same ledger can verify. No server stores
+/// them.
 ///
 /// A token is `<base64url of JSON>.<base64url of HMAC-SHA256>`. It names the digest of the key that opened the session.
-/// Each request looks this key up in the ledger, so a session ends when its key is revoked. The secrets are derived from
-/// the app's secret of customer tokens (Documentation/Decisions/0014-console-sessions-are-signed.md).
+/// Each request looks this key up in the ledger, so a session ends when its key is revoked. The secrets are derived
+/// from the app's secret of customer tokens (Documentation/Decisions/0014-console-sessions-are-signed.md).
 struct ConsoleSessions: Sendable {
     private struct Secrets: Sendable {
         let session: HMACSHA256
@@ -15,7 +16,7 @@ struct ConsoleSessions: Sendable {
 
         init(_ secret: [UInt8]) throws {
             let hmac = try HMACSHA256(key: secret)
-            // A customer token is an HMAC of base64url text, which has no spaces, so no token contains these codes.
+            // Customer tokens sign base64url text. These texts have spaces, so no customer token has their codes.
             session = try HMACSHA256(key: hmac.code(for: Array("souk console session".utf8)))
             form = try HMACSHA256(key: hmac.code(for: Array("souk console form".utf8)))
         }
@@ -42,7 +43,7 @@ struct ConsoleSessions: Sendable {
     /// Opens a session for a secret key; `nil` if the key is unknown, revoked, public, or of an app that is not served.
     func open(with key: String, as role: ConsoleSession.Role) throws -> ConsoleSession? {
         guard let caller = try keys.caller(presenting: key), caller.kind == .secret, secrets[caller.app] != nil,
-            // The key ring may have cached a key that was revoked since.
+            // The key ring can have cached the key before it was revoked.
             try keys.admits(caller)
         else { return nil }
         let now = clock.now()
@@ -61,8 +62,8 @@ struct ConsoleSessions: Sendable {
         return payload + "." + Base64.encodeURL(secret.session.code(for: Array(payload.utf8)))
     }
 
-    /// Returns the session of a token; `nil` if the token is not genuine or has expired, or its key was revoked. Reads the
-    /// ledger.
+    /// Returns the session of a token; `nil` if the token is not genuine or has expired, or its key was revoked. Reads
+    /// the ledger.
     func session(of token: String) throws -> ConsoleSession? {
         guard let session = genuineSession(of: token), session.isCurrent(at: clock.now()),
             try keys.admits(session.caller)
@@ -87,7 +88,7 @@ struct ConsoleSessions: Sendable {
             startedAt: Date(milliseconds: Int64(startedAt)), usedAt: Date(milliseconds: Int64(usedAt)))
     }
 
-    /// Returns the session for a new token, or `nil` while the present token is recent.
+    /// Returns the session for a new token; `nil` while the present token is younger than the renewal interval.
     func renewed(_ session: ConsoleSession) -> ConsoleSession? {
         let now = clock.now()
         guard now >= session.usedAt.addingTimeInterval(ConsoleSession.renewalInterval) else { return nil }

@@ -78,7 +78,7 @@ struct FactEntry: Sendable {
     }
 }
 
-/// A fact with its signed bytes, and the claims and documents that show how it came.
+/// A fact with its signed bytes, and the claims and documents that show how it arrived.
 struct FactRecord: Sendable {
     /// A claim on the purchase of the fact.
     struct ClaimEntry: Sendable {

@@ -6,7 +6,7 @@ import StoreModel
 extension Ledger {
     /// The number of facts on a page.
     private static let factsPerPage = 50
-    /// The number of entries of the audit log on the page of a customer.
+    /// The largest number of entries of the audit log on the page of a customer.
     private static let shownEntries = 10
 
     /// Returns what the console shows about a customer; `nil` for an unknown one.
@@ -90,7 +90,7 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
-    /// The largest number of grants, claims and documents that a page lists.
+    /// The largest number of rows in a list of grants, credit grants, sources of credit, claims or documents.
     static let listLimit = 100
 
     fileprivate func grantEntries(of customer: CustomerID) throws -> [CustomerRecord.GrantEntry] {

@@ -1,17 +1,21 @@
 #pragma once
 
-// Stands between this process and its disk: asked before each operation that changes a file or a folder, for tests of what
-// is left when a process is killed there or the disk fails. On Linux only; elsewhere nothing is watched.
+// Calls a function, the judge, before the operations of this process that change a file or a folder: write, open with
+// O_CREAT, fsync, ftruncate, mkdir, unlink, unlinkat, rmdir, rename and mkdtemp. The judge can kill the process or let the
+// operation fail, for tests of the state that this leaves. Works on Linux; on other systems the judge is not called.
 
 enum {
+    // Executes the operation.
     SOUK_DISK_GO_ON = 0,
-    // The process is killed (SIGKILL); a write has written its first half then.
+    // Kills the process (SIGKILL) before the operation.
     SOUK_DISK_DIE = -1,
-    // Any other verdict is the error number the operation fails with; a write may write its first half first.
+    // With any other verdict, the operation fails with this error number.
 };
 
-// Says what becomes of an operation, on the thread that asks for it. `removes` is not 0 for operations that need no space.
+// Returns the verdict on an operation, on the thread that calls the operation. `removes` is 1 for operations that need no
+// free space, else 0. A write of several bytes has a second verdict. Unless this is SOUK_DISK_GO_ON, only the first half is
+// written; then the process is killed, or the write returns the number of written bytes. Only writes to regular files count.
 typedef int (*souk_disk_judge)(int removes);
 
-// NULL watches nothing.
+// Sets the judge of this process; NULL removes it.
 void souk_disk_watch(souk_disk_judge judge);

@@ -6,7 +6,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// The access rules of the console: every route with every role.
+/// The access rules of the console: every route, with and without a session of each role.
 @Suite struct ConsoleAccessTests {
     private enum Access { case open, readOnly, full }
 
@@ -35,8 +35,8 @@ import Testing
         ("type", "filter"), ("item", "cat"), ("delivery", "1"), ("confirm", "anna"), ("amount", "9"),
     ]
 
-    /// Sends a request to a route, with the token of the session in a form. `fields` replace the common fields with the
-    /// same names.
+    /// Sends a request to a route; a form contains the token `form`. `fields` replace the common fields with the same
+    /// names.
     private static func send(
         _ route: ConsoleRoute, _ visitor: ConsoleVisitor, form: String?, fields own: [(String, String)] = [],
         changing: [(String, String?)] = []
@@ -47,7 +47,7 @@ import Testing
         return try await visitor.post(path, fields + (form.map { [("form", $0)] } ?? []), changing: changing)
     }
 
-    @Test func `without configuration the console answers as any unknown path`() async throws {
+    @Test func `without configuration, the paths of the console respond as unknown paths do`() async throws {
         let bench = try await ServerBench()
         #expect(bench.service.consoleRoutes.isEmpty)
         let unknown = try await bench.send(.get, "/unknown", as: .none)
@@ -172,7 +172,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a session is found behind cookies of other servers, and only under its name`() async throws {
+    @Test func `a session is found after up to three cookies of the same name, and under no other name`() async throws {
         let bench = try await ServerBench.withConsole()
         let own = try #require(try await ConsoleVisitor.signedIn(at: bench).cookie)
         let value = own.split(separator: "=", maxSplits: 1)[1]

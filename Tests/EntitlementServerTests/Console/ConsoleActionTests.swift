@@ -6,7 +6,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Grants and withdrawals, each with a review that says what will happen.
+/// Grants and withdrawals, each with a review that shows the effect.
 @Suite(.onBothEngines) struct ConsoleActionTests {
     private func form(_ action: String, in page: String) throws -> [(String, String)] {
         try ConsoleVisitor.form(action, in: page)

@@ -8,7 +8,9 @@ import Testing
 
 /// Transfers, merges, redemptions, exports, erasures and refreshes, each with its review.
 @Suite(.onBothEngines) struct ConsoleMoveTests {
-    @Test func `a transfer says who loses what, and moves the purchase once`() async throws {
+    @Test func `the review of a transfer names the lost features, and the transfer moves the purchase once`()
+        async throws
+    {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.post([bench.period("1"), bench.purchase("2")])
         let visitor = try await ConsoleVisitor.signedIn(at: bench)
@@ -39,7 +41,8 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the review says that no access ends if another purchase gives the feature`() async throws {
+    @Test func `the review of a transfer says that no access ends if another purchase gives the feature`() async throws
+    {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.post([bench.period("1"), bench.period("2", product: "pro.yearly")])
         let visitor = try await ConsoleVisitor.signedIn(at: bench)
@@ -48,7 +51,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a merge says what moves, and moves it once`() async throws {
+    @Test func `the review of a merge says what moves, and the merge moves it once`() async throws {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.post(bench.purchase("1"))
         _ = try await bench.post(bench.period("2"), for: "anonymous-1")
@@ -170,7 +173,10 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a read-only session has no forms of actions, and without a client none has a refresh`() async throws {
+    @Test
+    func `a read-only session has no forms of actions, and without a client of the App Store no session can refresh`()
+        async throws
+    {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.post(bench.period("1"))
         let reader = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly).customer().text

@@ -17,7 +17,7 @@ import Testing
         try #require(try APIKeys(database: bench.database).list(of: ServerBench.app).first { $0.kind == kind })
     }
 
-    @Test func `an alarm says that no notification ever came, until one did`() async throws {
+    @Test func `an alarm is shown until the first notification arrives`() async throws {
         let bench = try await ServerBench.withConsole { $0.environments = [.sandbox, .production] }
         let visitor = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly)
         let empty = try await visitor.get("/operations").text
@@ -186,7 +186,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a use that could not be stored is stored later`() async throws {
+    @Test func `the last use of a key is stored later if it could not be stored`() async throws {
         let bench = try await ServerBench.withConsole()
         let job = try job("key uses", bench)
         _ = try await bench.get()
@@ -198,7 +198,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the page has the lag of the feed, and the size of the database`() async throws {
+    @Test func `the page has the lag of the event feed, the size of the database and the free space`() async throws {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.post(bench.purchase("1"))
         let visitor = try await ConsoleVisitor.signedIn(at: bench)

@@ -32,7 +32,7 @@ import Testing
         return page[open.upperBound..<end.lowerBound].replacingOccurrences(of: "&quot;", with: "\"")
     }
 
-    @Test func `a customer is found by id, alias, order id and transaction id`() async throws {
+    @Test func `a customer is found by id, alias, web order line item id and transaction id`() async throws {
         let bench = try await ServerBench.withConsole()
         let signed = try bench.period("7") { $0.webOrderLineItemId = "70" }
         _ = try await bench.post(signed)
@@ -91,7 +91,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `long lists have pages`() async throws {
+    @Test func `long lists of facts and customers have pages`() async throws {
         let bench = try await ServerBench.withConsole()
         for number in 1...120 { _ = try await bench.post(bench.purchase("\(1000 + number)")) }
         for number in 1...60 { _ = try await bench.grant(to: "customer-\(100 + number)") }

@@ -101,7 +101,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a changed token, and one of another server, are refused`() async throws {
+    @Test func `a changed token, and the token of another server, are refused`() async throws {
         let (bench, foreign) = (try await ServerBench.withConsole(), try await ServerBench.withConsole())
         let cookie = try #require(try await ConsoleVisitor.signedIn(at: bench).cookie)
         let other = try #require(try await ConsoleVisitor.signedIn(at: foreign).cookie)

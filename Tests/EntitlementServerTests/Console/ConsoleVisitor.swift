@@ -7,12 +7,12 @@ import Testing
 
 @testable import EntitlementServer
 
-/// A browser at the console of a bench, with its cookie.
+/// A client that sends the requests of a browser at the console of a test server.
 struct ConsoleVisitor {
     static let host = "127.0.0.1:8080"
 
     let bench: ServerBench
-    /// The cookie pair of the session; `nil` without one.
+    /// The name and value of the session's cookie; `nil` without a session.
     var cookie: String?
 
     /// Signs in. Requires that the server accepts the key.
@@ -59,7 +59,7 @@ struct ConsoleVisitor {
         try await post(path, fields + [("form", try await formToken())])
     }
 
-    /// Returns the token of the session's forms, from a page.
+    /// Reads the token of the session's forms from a page.
     func formToken() async throws -> String {
         let page = try await get().text
         return try #require(page.firstMatch(of: /name="form" value="([^"]+)"/)).output.1.description
@@ -111,7 +111,7 @@ extension ServerBench.Reply {
 }
 
 extension ServerBench {
-    /// Creates a bench with a console.
+    /// Creates a server with a console.
     static func withConsole(
         access: EntitlementService.Configuration.ConsoleAccess = .loopback, folder: Folder? = nil,
         keys: [BundleID: IssuedKeys] = [:], configure: (inout EntitlementService.Configuration) -> Void = { _ in }
@@ -125,7 +125,7 @@ extension ServerBench {
     /// Makes a server on which each action of the console is possible: anna has a grant, credit, a failed delivery, a
     /// purchase, and a subscription that can be refreshed from the App Store.
     ///
-    /// - Returns: The server, and by path the fields of routes that need other values than most routes.
+    /// - Returns: The server, and for some paths the fields that need other values than on most routes.
     static func withEveryAction() async throws -> (bench: ServerBench, own: [String: [(String, String)]]) {
         let store = ScriptedStatusTransport()
         var client = AppStoreServerAPIClient.Configuration(
@@ -152,7 +152,7 @@ extension ServerBench {
         return (bench, own.merging(own.map { ($0 + "/review", $1) }) { first, _ in first })
     }
 
-    /// Revokes the keys of this kind of an app.
+    /// Revokes all keys of a kind of an app.
     func revokeKeys(of app: BundleID = app, _ kind: KeyKind = .secret) async throws {
         let keys = APIKeys(database: database)
         for entry in try keys.list(of: app) where entry.kind == kind { try await keys.revoke(entry.id) }

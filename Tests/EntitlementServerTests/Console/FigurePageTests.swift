@@ -12,7 +12,7 @@ import Testing
 struct FigurePageTests {
     private static let hostile = "<svg onload=alert(1)>\"'=1+1"
 
-    /// A bench with a year of subscriptions in two countries, one of which has a name that is markup.
+    /// Makes a server with a year of subscriptions in two countries. The name of one country is markup.
     private static func filled(_ settings: FigureSettings = .usual) async throws -> ServerBench {
         let bench = try await ServerBench.withConsole { $0.figures = settings }
         for month in 0..<12 {
@@ -32,7 +32,9 @@ struct FigurePageTests {
         return bench
     }
 
-    @Test func `the page has a chart and a table for each figure, and every value is text`() async throws {
+    @Test func `the overview has a section for each of its figures, and markup in a value is shown as text`()
+        async throws
+    {
         let bench = try await Self.filled()
         let visitor = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly)
         let page = try await visitor.get("/figures?by=month&group=country&from=&to=")
@@ -68,7 +70,8 @@ struct FigurePageTests {
         await bench.close()
     }
 
-    @Test func `a table of rates is a choice, and the page names it and the currencies without a rate`() async throws {
+    @Test func `a table of rates can be chosen, and the page names it and the currencies without a rate`() async throws
+    {
         func table(_ json: JSONValue) throws -> CurrencyRates { try CurrencyRates(json) }
         let settings = try FigureSettings(rates: [
             table(["name": "<b>ECB</b>", "currency": "EUR", "rates": ["USD": "0.8612"]]),
@@ -88,7 +91,7 @@ struct FigurePageTests {
         #expect(partly.text.contains("The table has no rate for <bdi>EUR</bdi>"))
         #expect(partly.text.contains("(appStore: 0.3, web: 0)"))
         #expect(partly.text.matches(of: /<figure class="chart">/).count == 2)
-        #expect(partly.text.contains("class=\"bar\""), "sums of a period are bars, as those of revenue")
+        #expect(partly.text.contains("class=\"bar\""), "the proceeds are not drawn as bars")
         let file = try await visitor.get("/figures.csv?by=month&figure=revenue&currency=GBP")
         let lines = file.text.split(separator: "\r\n")
         #expect(lines.first == "figure,at,group,age,value,currency,rates")
@@ -97,7 +100,7 @@ struct FigurePageTests {
         await bench.close()
     }
 
-    @Test func `scales are round, and an empty figure has no chart`() async throws {
+    @Test func `scales and percentages are rounded, and an empty figure says that it has no values`() async throws {
         #expect([0, 0.2, 1, 3, 7, 11, 499, 501].map(FigureChart.rounded) == [0, 1, 1, 5, 10, 20, 500, 1000])
         #expect(FiguresPage.percent(333_333) == "33.33 %" && FiguresPage.percent(1_000_000) == "100 %")
         #expect(FiguresPage.percent(-5_000) == "-0.5 %" && FiguresPage.percent(100) == "0.01 %")
@@ -111,7 +114,7 @@ struct FigurePageTests {
     @Test(
         .outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with playwright"), .serialized,
         arguments: [(390, "light"), (1024, "dark"), (1920, "light")])
-    func `Chromium shows the page at every width, and the accessibility engine accepts it`(width: Int, scheme: String)
+    func `Chromium shows the page at three widths, and the accessibility engine accepts it`(width: Int, scheme: String)
         async throws
     {
         let rates: JSONValue = ["name": "ECB, 2026-11-20", "currency": "EUR", "rates": ["GBP": "1.1374"]]

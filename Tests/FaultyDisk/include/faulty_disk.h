@@ -1,32 +1,32 @@
 #pragma once
 #include <stdint.h>
 
-// A disk under SQLite that can lose power and fail. Files inside its folder are written through to real files, and beside
-// that it keeps what a disk would still have if the power went now: of each file what it held at its last successful sync.
+// A disk under SQLite that can lose power and fail. Writes to files in its folder change the real files. In addition, the
+// disk keeps the content that each file would have after a power cut: that of its last successful sync.
 //
-// SQLite's default file system is wrapped once in the process; files outside every attached folder notice nothing.
+// The first disk wraps SQLite's default file system for the whole process. Files outside attached folders are not affected.
 
 typedef struct faulty_disk faulty_disk;
 
-// Called before each operation that changes a file (write, truncate, sync, delete), on the thread that asks for it; the
-// operations are counted from 1.
+// Called before each write, truncation, sync and deletion of a file, on the calling thread. The first operation has the
+// number 1.
 typedef void (*faulty_disk_observer)(void *context, int64_t operation);
 
-// Watches a folder, which exists. What is in its files already counts as synced when they are first opened. Returns NULL
-// when there is no such folder or no memory.
+// Attaches a disk to an existing folder. The content that a file has when it is first opened counts as synced. Returns NULL
+// if the folder cannot be resolved.
 faulty_disk *faulty_disk_attach(const char *folder, faulty_disk_observer observer, void *context);
 
-// Ends the watching. No file of the folder may be open any more.
+// Detaches the disk. All files of the folder must be closed.
 void faulty_disk_detach(faulty_disk *disk);
 
-// How many operations there were.
+// Returns the number of operations so far.
 int64_t faulty_disk_operations(faulty_disk *disk);
 
-// Makes the operation `first` fail, and those after it too if `for_ever`. A write that fails has written its first half; a
-// sync that fails has synced nothing, and what it was to sync stays lost until it is written again, as with Linux.
+// Makes the operation with the number `first` fail, and with `for_ever` all later ones too. A failed write has written its
+// first half. A failed sync has synced nothing. As on Linux, a later sync does not sync that data unless it is written again.
 void faulty_disk_fail(faulty_disk *disk, int64_t first, int for_ever);
 
-// Writes to another folder, which exists, what would be left if the power went now, each file under its name. Of what was never synced nothing
-// survives for seed 0; for other seeds about half does, sector by sector, chosen by the seed. Returns 0, or -1 when a file
-// cannot be written.
+// Writes the files that a power cut would leave now to another existing folder, under their names. With seed 0, they have
+// no data that was not synced. With another seed, they have about half of it: random sectors that depend on the seed.
+// Returns 0, or -1 if a file cannot be written.
 int faulty_disk_write_image(faulty_disk *disk, const char *folder, uint64_t seed);

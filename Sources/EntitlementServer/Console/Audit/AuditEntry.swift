@@ -8,8 +8,8 @@ enum AuditAction: String, Sendable, CaseIterable {
     case signIn, grant, withdraw, transfer, merge, redeem, giveCredit, export, erase, refresh, replay
 }
 
-/// The part of an entry that is known before its write: who does what, and why. The write stores it in its own database
-/// transaction, so that each change has its entry, and each entry its change.
+/// The part of an entry that is known before the action: who does what, and why. An action that changes the ledger
+/// writes its entry in the database transaction of the change, so that there is no change without an entry.
 struct AuditNote: Sendable {
     let action: AuditAction
     /// The id of the key that opened the session.
@@ -17,8 +17,8 @@ struct AuditNote: Sendable {
     let role: ConsoleSession.Role
     /// Identifies the review, or `nil` for an action without one. A ledger has at most one entry of each review.
     var request: String?
-    /// The changed values, as an object. It contains no names of customers and no text of a person, because it remains after
-    /// an erasure.
+    /// The changed values, as an object. It contains no names of customers and no text that a person wrote about one,
+    /// because it remains after an erasure.
     var detail: JSONValue = [:]
     /// The item that was redeemed. It is deleted when the customer is erased.
     var item: String?
@@ -72,7 +72,7 @@ struct AuditList: Sendable {
     /// The keys of the app, which give the entries their labels.
     let keys: [APIKeys.Entry]
 
-    /// The first `count` entries.
+    /// Returns a page with the first `count` entries.
     func prefix(_ count: Int) -> AuditList {
         guard entries.count > count else { return self }
         let shown = Array(entries.prefix(count))
@@ -81,7 +81,8 @@ struct AuditList: Sendable {
 }
 
 extension AuditNote {
-    /// Writes the entry. An entry of the same review is kept instead, if `isRepeatable`; else that is an error.
+    /// Writes the entry. If the same review already has an entry, keeps that one if `isRepeatable`, and throws
+    /// otherwise.
     func write(
         _ connection: any SQLConnection, app: BundleID, environment: StoreEnvironment? = nil,
         customer: CustomerID? = nil, other: CustomerID? = nil, isRepeatable: Bool = false
@@ -107,9 +108,9 @@ extension LedgerTransaction {
         sequence, environment, action, customer, other_customer, key_id, role, detail, item, reason, created_at
         """
 
-    /// Writes the entry of this transaction's change, if it is one of the console.
+    /// Writes the audit entry of this transaction's change; `note` is `nil` unless the console makes the change.
     ///
-    /// Throws `Refusal.idempotencyMismatch` if the review belongs to another action.
+    /// Throws `Refusal.idempotencyMismatch` if the review already has an entry.
     func write(_ note: AuditNote?, about customer: CustomerID, and other: CustomerID? = nil) throws {
         guard let note else { return }
         if let request = note.request, try auditEntry(of: request) != nil { throw Refusal.idempotencyMismatch }
@@ -151,7 +152,7 @@ extension LedgerTransaction {
         }
     }
 
-    /// Replaces the names of an erased customer, and what operators wrote about it.
+    /// Replaces the names and the reasons in the entries about an erased customer, and deletes the items.
     func eraseAuditEntries(about names: [CustomerID], leaving pseudonym: CustomerID) throws {
         for name in names {
             for column in ["customer", "other_customer"] {
@@ -190,7 +191,7 @@ extension Ledger {
             .prefix(limit)
     }
 
-    /// Returns a page of the log about a customer; `nil` for an unknown customer.
+    /// Returns the customer of a key, and a page of the log about it; `nil` for an unknown customer.
     func auditEntries(about key: CustomerKey, before position: Int64?) throws -> (CustomerID, AuditList)? {
         let limit = Self.auditEntriesPerPage
         let found = try database.read { connection -> (CustomerID, [AuditEntry])? in
@@ -214,7 +215,7 @@ extension Ledger {
 
     /// Writes an entry about an action that changes nothing else in the ledger. A repetition writes none.
     ///
-    /// Throws `Refusal.idempotencyMismatch` if the review belongs to another action.
+    /// Throws `Refusal.idempotencyMismatch` if the review belongs to another action or customer.
     func record(_ note: AuditNote, of app: BundleID, about key: CustomerKey? = nil) async throws {
         try await database.write { connection in
             if let key, let request = note.request,

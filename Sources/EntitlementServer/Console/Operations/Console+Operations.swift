@@ -25,7 +25,7 @@ extension Console {
         return Self.response(page.page)
     }
 
-    /// Returns the number of the delivery of a form; `nil` for the oldest failed ones. Throws 400.
+    /// Returns the id of the delivery in a form; `nil` for the oldest failed deliveries. Throws 400.
     private func delivery(_ request: ConsoleRequest) throws(ConsoleRefusal) -> Int64? {
         let text = request.fields["delivery"] ?? ""
         let id = text == "all" ? nil : Int64(digits: text)
@@ -57,7 +57,7 @@ extension Console {
         return Self.response(page.page)
     }
 
-    /// Says which delivery is repeated, and what happened to it before.
+    /// Returns sentences about the delivery that is repeated, and about its earlier attempts.
     private static func effect(ofRepeating delivery: OperationsRecord.Delivery) -> HTML {
         let event: HTML = delivery.type.map { "the event \(ConsoleFrame.code($0))" } ?? "an event"
         let failure = delivery.lastError ?? delivery.lastStatus.map { "status \($0)" }
@@ -70,7 +70,7 @@ extension Console {
             """
     }
 
-    /// Repeats one delivery, or the oldest failed ones, once for each review.
+    /// Repeats one delivery, or the oldest failed deliveries, once for each review.
     @Sendable private func replay(_ request: ConsoleRequest) async throws -> HTTPResponse {
         let id = try delivery(request)
         let note = try request.note(.replay, [:], at: realClock)

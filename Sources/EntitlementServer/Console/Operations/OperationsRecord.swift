@@ -5,12 +5,12 @@ import StoreModel
 
 /// Everything that the console shows about the operation of a server, for one app and environment.
 struct OperationsRecord: Sendable {
-    /// The largest number that is counted. A page does not read a whole table.
+    /// The number at which a count ends, so that the page does not read a whole table.
     static let countLimit = 10_000
-    /// The number of deliveries and requests on the page.
+    /// The largest number of rows in a list of deliveries or requests.
     static let listLimit = 50
 
-    /// A delivery that is pending or dead.
+    /// A delivery to a webhook.
     struct Delivery: Sendable {
         let id: Int64
         let webhook: String
@@ -37,7 +37,7 @@ struct OperationsRecord: Sendable {
         }
     }
 
-    /// The events that a webhook has not taken into its queue.
+    /// The number of events that are not yet queued for a webhook.
     struct WebhookLag: Sendable {
         let name: String
         let events: Int
@@ -113,8 +113,8 @@ extension Ledger {
     /// The largest number of deliveries that one action repeats.
     private static let repeatLimit = 500
 
-    /// Returns the delivery that a replay would queue again. If `id` is `nil`, returns the oldest 500 dead deliveries,
-    /// without those whose id is above `last`.
+    /// Returns the delivery that a replay would queue again; none if it is unknown. If `id` is `nil`, returns the
+    /// oldest 500 dead deliveries, without those whose id is above `last`.
     ///
     /// Throws `ConsoleRefusal` for a pending delivery.
     func repeatable(_ id: Int64?, upTo last: Int64, in ledgerID: LedgerID) throws -> [OperationsRecord.Delivery] {
@@ -136,6 +136,7 @@ extension Ledger {
     /// Queues the deliveries of `repeatable(_:upTo:in:)` again, with an entry in the audit log.
     ///
     /// Returns the number of deliveries. Throws `ConsoleRefusal` if there is none, or if the delivery is pending.
+    /// Throws `Refusal.idempotencyMismatch` if the review already has an entry.
     func replay(
         _ id: Int64?, upTo last: Int64, in ledgerID: LedgerID, at now: Date, noting note: AuditNote
     ) async throws -> Int {

@@ -1,20 +1,20 @@
 import StoreModel
 import WebPages
 
-/// The page that says what an action will do, with the form that does it.
+/// The page that shows the effect of an action, with the form that executes it.
 struct ActionReview: Sendable {
     let frame: ConsoleFrame
     /// The customer that the action changes; `nil` for an action of the operations page.
     let customer: CustomerID?
     /// The path of the action, such as `/transfers`.
     let path: String
-    /// Identifies this review, so that a form that is sent twice acts once.
+    /// The id of this review. An action is executed once for each id, even if its form is sent twice.
     let requestID: String
     let title: String
     let button: String
     var isRisky = false
     /// Whether the operator must type the customer's id.
-    var isConfirmed = false
+    var needsConfirmation = false
     let effect: HTML
     let consequences: [HTML]
     let fields: [(String, String)]
@@ -34,7 +34,7 @@ struct ActionReview: Sendable {
             <ul>
             \(items)</ul>
             <form class="stack" method="post" action="\(ConsoleRoute.root + path)">\(frame.hidden)
-            \(hidden)\(isConfirmed ? customer.map(confirmation) : nil)\
+            \(hidden)\(needsConfirmation ? customer.map(confirmation) : nil)\
             <div class="buttons"><button class="\(isRisky ? "risky" : "main")">\(button)</button> \(wayBack)</div>
             </form>
             </section>

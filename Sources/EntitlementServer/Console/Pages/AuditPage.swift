@@ -6,7 +6,7 @@ import WebPages
 /// The audit log of an app, or of one customer.
 struct AuditPage: Sendable {
     let frame: ConsoleFrame
-    /// The customer that the page is restricted to.
+    /// The customer that the page is restricted to; `nil` for the log of the app.
     let customer: CustomerID?
     let list: AuditList
 
@@ -70,7 +70,7 @@ struct AuditTable: Sendable {
         return "<a href=\"\(frame.path(of: customer))\">\(name)</a>"
     }
 
-    /// Says what an entry records.
+    /// Returns the action of an entry as a part of a sentence.
     static func sentence(about entry: AuditEntry) -> HTML {
         func detail(_ name: String) -> HTML { ConsoleFrame.code(entry.detail[name]?.stringValue ?? "") }
         let other = ConsoleFrame.code(entry.other?.rawValue ?? "")

@@ -60,7 +60,7 @@ struct ConsoleFrame: Sendable {
 
     // MARK: - Values
 
-    /// Returns an identifier or another value of a customer or a store. Its direction does not change the text around it.
+    /// Returns an identifier or another value from outside. Its writing direction does not affect the text around it.
     static func code(_ text: String) -> HTML { "<code><bdi>\(text)</bdi></code>" }
 
     /// Returns a date in UTC.
@@ -79,7 +79,7 @@ struct ConsoleFrame: Sendable {
     /// Returns a row of a list of names and values.
     static func row(_ name: String, _ value: HTML) -> HTML { "<div><dt>\(name)</dt><dd>\(value)</dd></div>\n" }
 
-    /// Returns a table with a caption for screen readers. It scrolls by itself on narrow screens.
+    /// Returns a table with a caption for screen readers. On narrow screens, the table scrolls, not the page.
     static func table(_ caption: String, _ columns: [String], _ rows: [HTML]) -> HTML {
         """
         <div class="scrolling" role="region" aria-label="\(caption)" tabindex="0"><table>

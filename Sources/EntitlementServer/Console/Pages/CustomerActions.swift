@@ -23,7 +23,7 @@ struct CustomerActions: Sendable {
         return [transfer, merge, creditGrant, redemption, refresh, export, erasure].joined()
     }
 
-    /// Returns a form behind a summary.
+    /// Returns a form that is hidden until its summary is clicked.
     private func form(_ path: String, _ summary: String, _ fields: HTML, _ button: String) -> HTML {
         """
         <details><summary>\(summary)</summary>

@@ -62,7 +62,7 @@ struct CustomerPage: Sendable {
         return "<p><a class=\"button\" href=\"\(target)\">All entries about the customer</a></p>"
     }
 
-    /// Returns the first aliases, and the number of the others.
+    /// Returns the first ten aliases, and the number of the others.
     static func aliases(_ aliases: [CustomerID]) -> HTML {
         guard !aliases.isEmpty else { return "–" }
         let shown = aliases.prefix(10).map { ConsoleFrame.code($0.rawValue) }.joined(separator: ", ")

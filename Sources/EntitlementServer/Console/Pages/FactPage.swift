@@ -3,7 +3,7 @@ import Primitives
 import StoreModel
 import WebPages
 
-/// The page of a fact: how it came, its decoded content and its signed bytes.
+/// The page of a fact: how it arrived, its decoded content and its signed bytes.
 struct FactPage: Sendable {
     let frame: ConsoleFrame
     let record: FactRecord
@@ -47,7 +47,7 @@ struct FactPage: Sendable {
 
     // MARK: - How it came
 
-    /// The claims and documents of the same millisecond, which one transaction of the ledger stored with the fact.
+    /// The claims and documents that the ledger stored in the same millisecond as the fact.
     private var way: HTML {
         let presented = record.concurrentClaims.map { claim -> HTML in
             "<li>\(ConsoleFrame.code(claim.presenter)) claimed the purchase (\(claim.kind)).</li>\n"
@@ -129,7 +129,7 @@ struct FactPage: Sendable {
         return readable(bytes)
     }
 
-    /// Returns JSON with one member on a line, or the text itself.
+    /// Returns JSON with each member on its own line, or the text itself if it is not JSON.
     private static func readable(_ bytes: [UInt8]) -> String {
         (try? JSONValue(parsing: bytes))?.text(pretty: true) ?? String(decoding: bytes, as: UTF8.self)
     }

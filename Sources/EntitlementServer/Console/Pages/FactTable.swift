@@ -3,7 +3,7 @@ import Primitives
 import StoreModel
 import WebPages
 
-/// The history of a customer's facts as a table, with a link to each fact.
+/// A page of a customer's facts as a table, with a link to each fact.
 struct FactTable: Sendable {
     let frame: ConsoleFrame
     let customer: CustomerID

@@ -22,7 +22,7 @@ struct FigureChart: Sendable {
     /// The first days of the periods.
     let days: [Int64]
     let lines: [Line]
-    /// Whether the figure has the formula `flow`. Such a figure is drawn as bars if the chart has one line.
+    /// Whether a value is the sum of a period, such as of revenue or proceeds. A single line is then drawn as bars.
     let isFlow: Bool
     /// The number of lines that are left out.
     let omitted: Int
@@ -71,7 +71,7 @@ struct FigureChart: Sendable {
     private var top: Double { Self.rounded(max(values.max() ?? 0, 0)) }
     private var bottom: Double { -Self.rounded(max(-(values.min() ?? 0), 0)) }
 
-    /// Rounds up to 1, 2 or 5 times a power of ten.
+    /// Rounds up to 1, 2 or 5 times a power of ten; values up to 1 become 1, and 0 stays 0.
     static func rounded(_ value: Double) -> Double {
         guard value > 0 else { return 0 }
         var power = 1.0
@@ -155,7 +155,7 @@ struct FigureChart: Sendable {
                 continue
             }
             path += "\(isDown ? "L" : "M")\(Self.text(x(place))) \(Self.text(y(value.double)))"
-            // A point without neighbours has a short line of its own.
+            // The short line makes a point without neighbours visible.
             if !isDown { path += "h0.1" }
             isDown = true
         }

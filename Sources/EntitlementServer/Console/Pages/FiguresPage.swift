@@ -11,7 +11,7 @@ struct FiguresPage: Sendable {
     ]
 
     let frame: ConsoleFrame
-    /// The only figure of the page.
+    /// The only figure of the page; `nil` for the overview.
     let chosen: Figure?
     let query: FigureQuery
     /// The fields of the query, for links.
@@ -107,7 +107,7 @@ struct FiguresPage: Sendable {
         return " (" + commissions.texts.map { "\($0.source): \($0.share)" }.joined(separator: ", ") + ")"
     }
 
-    /// The table of rates, and the currencies that it does not have.
+    /// The name of the table of rates, and the currencies without a rate.
     private func conversion(of answer: FigureQuery.Answer) -> HTML {
         guard let rates = answer.rates else { return .empty }
         let unconverted = answer.unconverted
@@ -143,7 +143,7 @@ struct FiguresPage: Sendable {
         return ConsoleFrame.table(answer.figure.title, columns, rows) + more
     }
 
-    /// Returns millionths as a percentage with up to two digits.
+    /// Returns millionths as a percentage with up to two decimals.
     static func percent(_ millionths: FigureValue) -> String {
         let hundredths = millionths.rounded(dividedBy: 100)
         let (whole, part) = hundredths.magnitude(dividedBy: 100)
@@ -168,7 +168,7 @@ struct FiguresPage: Sendable {
 }
 
 extension Figure {
-    /// The name for people.
+    /// The name as the pages show it.
     var title: String {
         let words = name.replacing("-", with: " ")
         return words.hasPrefix("mrr")

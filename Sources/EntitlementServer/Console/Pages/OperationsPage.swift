@@ -13,7 +13,7 @@ struct OperationsPage: Sendable {
     let now: Date
     /// The slow requests of this server, newest first.
     let slow: [RequestRecord]
-    /// The number of deliveries that were just repeated.
+    /// The number of deliveries that were just repeated; `nil` if none were.
     let replayed: Int?
 
     var page: Page {
