@@ -69,6 +69,19 @@ import Testing
         #expect(refusal { try TrustAnchor(fingerprint: "12:34") } == .malformed)
     }
 
+    /// A damaged root in a file must not shorten the list of trusted roots without an error.
+    @Test func `a damaged certificate after a valid one in PEM is an error`() throws {
+        let first = store.chain.root.pem
+        let damaged = [
+            first.replacingOccurrences(of: "MII", with: "AAA"), String(first.dropLast(40)),
+            first.replacingOccurrences(of: "END CERTIFICATE", with: "END CERTIFICATION"),
+        ]
+        for second in damaged {
+            #expect(refusal { try TrustAnchor.certificates(in: Array((first + second).utf8)) } == .certificateMalformed)
+        }
+        #expect(try TrustAnchor.certificates(in: Array((first + "A comment.\n").utf8)).count == 1)
+    }
+
     @Test func `bundle and environment are checked only when configured`() throws {
         let anything = SignedDataVerifier(
             configuration: .init(

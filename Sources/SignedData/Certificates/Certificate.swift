@@ -66,16 +66,22 @@ package final class Certificate: @unchecked Sendable {
 
     deinit { X509_free(pointer) }
 
-    /// Returns the certificates in PEM, in their order, up to the first one whose encoding is damaged. Throws
-    /// `certificateMalformed` if the extensions or dates of one cannot be read.
+    /// Returns the certificates in PEM, in their order. Throws `certificateMalformed` if one cannot be read.
     package static func all(inPEM text: [UInt8]) throws(SignedDataError) -> [Certificate] {
         var encoded: [[UInt8]] = []
+        var isDamaged = false
         _ = OpenSSL.reading(text) { bio -> Bool? in
             while let certificate = PEM_read_bio_X509(bio, nil, nil, nil) {
                 encoded.append(OpenSSL.der { i2d_X509(certificate, $0) } ?? [])
                 X509_free(certificate)
             }
+            // After the last certificate, OpenSSL finds no line that begins another.
+            isDamaged = ERR_GET_REASON(ERR_peek_last_error()) != PEM_R_NO_START_LINE
             return nil
+        }
+        guard !isDamaged else {
+            throw SignedDataError(
+                .certificateMalformed, "The certificate \(encoded.count + 1) of the PEM text cannot be read.")
         }
         var certificates: [Certificate] = []
         for der in encoded { certificates.append(try Certificate(der: der)) }

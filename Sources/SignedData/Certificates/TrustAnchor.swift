@@ -78,8 +78,7 @@ public struct TrustAnchor: Hashable, Sendable {
     ///
     /// - Parameter encoded: The bytes of the file.
     /// - Returns: An anchor for each certificate.
-    /// - Throws: `SignedDataError` with `certificateMalformed` if the first certificate is missing or damaged, or the
-    ///   extensions or dates of one cannot be read. In PEM, a later damaged certificate ends the list.
+    /// - Throws: `SignedDataError` with `certificateMalformed` if there is no certificate, or one cannot be read.
     public static func certificates(in encoded: [UInt8]) throws(SignedDataError) -> [TrustAnchor] {
         guard PEM.isPEM(encoded) else { return [TrustAnchor(try Certificate(der: encoded))] }
         let certificates = try Certificate.all(inPEM: encoded)

@@ -118,12 +118,19 @@ final class EventListener: Sendable {
         let other = try await EventListener(bench, of: ServerBench.otherApp)
         let production = try await EventListener(bench, environment: "production")
         _ = try await bench.post(bench.purchase("1"))
-        for listener in [other, production] { listener.stream.cancel() }
         let heard = try await EventListener(bench, after: "0").events(1)
         #expect(heard.count == 1)
-        let otherEnvironment = try bench.service.ledger.events(
-            of: LedgerID(app: ServerBench.app, environment: .production), after: 0, limit: 9)
-        #expect(otherEnvironment.isEmpty)
+        // A later change of its own is the first event of each other stream.
+        for (listener, app, environment) in [
+            (other, ServerBench.otherApp, "sandbox"), (production, ServerBench.app, "production"),
+        ] {
+            let grant = try await bench.send(
+                .post, "/v1/customers/ben/grants", as: .secret, of: app, headers: ["Souk-Environment": environment],
+                body: .json(["feature": "extra", "reason": "support"]))
+            #expect(grant.status == 201)
+            let first = try #require(try await listener.events(1).first)
+            #expect(first.data["app"] == .string(app.rawValue) && first.data["environment"] == .string(environment))
+        }
         await bench.close()
     }
 
