@@ -309,8 +309,8 @@ struct StoreStateTests {
             wrong["last_at"] = "yesterday"
             var deep = account
             deep["name"] = ["a": 1]
-            var period: JSONValue = good
-            period["tables"]?["condition"] = [["at": 1, "name": "weather", "value": "1"]]
+            var unknownCondition: JSONValue = good
+            unknownCondition["tables"]?["condition"] = [["at": 1, "name": "weather", "value": "1"]]
             let cases: [(JSONValue, SimulatorError.Code)] = [
                 ([], .invalidValue), ([:], .invalidValue), (changed { $0["format"] = "other" }, .invalidValue),
                 (changed { $0["schema"] = "0000" }, .invalidValue), (changed { $0["now"] = "noon" }, .invalidValue),
@@ -323,7 +323,7 @@ struct StoreStateTests {
                 (changed { $0["tables"]?["account"] = [torn] }, .invalidValue),
                 (changed { $0["tables"]?["account"] = [wrong] }, .invalidValue),
                 (changed { $0["tables"]?["account"] = [deep] }, .invalidValue),
-                (changed { $0["tables"]?["store"] = [[:]] }, .invalidValue), (period, .invalidValue),
+                (changed { $0["tables"]?["store"] = [[:]] }, .invalidValue), (unknownCondition, .invalidValue),
             ]
             for (state, code) in cases {
                 let error = await #expect(throws: SimulatorError.self, "\(state)") {
@@ -366,7 +366,11 @@ struct StoreStateTests {
         }
     }
 
-    @Test func `a device with a later cursor receives everything after an earlier state is imported`() async throws {
+    @Test
+    func
+        `after an import of an earlier state, a device whose cursor is later than this state receives every new update`()
+        async throws
+    {
         try await TestStore.with { test in
             let device = try await test.device()
             let early = try await test.store.exportState()

@@ -83,7 +83,7 @@ import Testing
         #expect(entries.map(\.verdict) == [.subscribed])
     }
 
-    @Test func `each event has an entry for each subscriber, also for earlier subscriptions`()
+    @Test func `each event has an entry for each subscriber, also if it subscribed before the trace had a reader`()
         async throws
     {
         let events = EventSubject()

@@ -6,8 +6,8 @@ import Testing
 
 @testable import SignedData
 
-/// Documents of StoreKit Testing in Xcode. Their one certificate signs itself. It is trusted only if it is given, and only
-/// for local environments.
+/// Documents of StoreKit Testing in Xcode. Their one certificate signs itself. It is trusted only if it or its key is a
+/// trust anchor of the verifier, and only for local environments.
 @Suite struct LocalChainTests {
     /// The certificate of Xcode, which signs itself and is not an authority.
     static let template = CertificateTemplate(

@@ -226,7 +226,7 @@ import Testing
         }
     }
 
-    @Test func `a failed request has no result and is repeated`() async throws {
+    @Test func `a failed request is not cached, and the next call repeats it`() async throws {
         let responder = try await OCSPResponder()
         responder.change { $0.faults = Array(repeating: .init(), count: 4) }
         let verifier = verifier(responder)

@@ -32,8 +32,8 @@ import Testing
     @Test func `a key that is not P-256 is refused`() throws {
         let other = try SigningKey.generate(onCurve: "P-384")
         let pem = try SigningKey.generate().pem
-        let cut = pem.replacingOccurrences(of: "MIG", with: "MIX")
-        for text in [other.pem, "", "-----BEGIN PRIVATE KEY-----", cut, "0000"] {
+        let changed = pem.replacingOccurrences(of: "MIG", with: "MIX")
+        for text in [other.pem, "", "-----BEGIN PRIVATE KEY-----", changed, "0000"] {
             #expect(refusal { try SigningKey(Array(text.utf8)) } == .keyMalformed)
             #expect(refusal { try VerificationKey(Array(text.utf8)) } == .keyMalformed)
         }

@@ -4,7 +4,7 @@ import Foundation
 import StoreModel
 import Testing
 
-/// Returns the fact about `fact` from an app receipt that was made on day `made`.
+/// Returns what an app receipt of day `made` says about the transaction of `fact`.
 private func receipt(
     _ fact: TransactionFact, made: Double, cancelled: Double? = nil, to end: Double? = nil
 ) throws -> TransactionFact {
@@ -44,7 +44,7 @@ private func receipt(
         #expect(try TransactionFact(untyped, creationDate: day(2), digest: []).originalID == "2")
     }
 
-    @Test func `a missing member is named`() {
+    @Test func `a missing or invalid member is named`() {
         let without: [(String, (inout AppReceipt.InAppPurchase) -> Void)] = [
             ("/transactionID", { $0.transactionID = nil }), ("/productID", { $0.productID = nil }),
             ("/purchaseDate", { $0.purchaseDate = nil }), ("/expiresDate", { $0.expiresDate = nil }),
@@ -80,14 +80,14 @@ private func receipt(
         #expect(status.state == .active && status.expiresAt == day(60) && status.groupID == nil)
     }
 
-    @Test func `a signed transaction has priority over a receipt, however old`() throws {
+    @Test func `a signed transaction has priority even over a newer receipt`() throws {
         let later = try receipt(signed, made: 20, to: 25)
         let status = try #require(merged(signed, later, at: 27))
         #expect(status.state == .active && status.expiresAt == day(30))
         #expect(status.price != nil && status.groupID == "group")
     }
 
-    @Test func `a newer receipt revokes a purchase`() throws {
+    @Test func `a receipt that is not older revokes a purchase`() throws {
         #expect(merged(signed, try receipt(signed, made: 9, cancelled: 8), at: 10)?.state == .revoked)
         #expect(merged(signed, try receipt(signed, made: 0, cancelled: 0), at: 10)?.state == .revoked)
         #expect(merged(signed, try receipt(signed, made: 9, cancelled: 8), at: 10)?.price != nil)
@@ -117,7 +117,7 @@ private func receipt(
         #expect(merged(upgraded, cancelled, at: 12)?.state == .expired)
     }
 
-    @Test func `periods that only a receipt mentions count`() throws {
+    @Test func `a period that only a receipt has is counted`() throws {
         let next = try receipt(period("2", from: 30, to: 60), made: 31)
         #expect(merged(signed, next, at: 40)?.expiresAt == day(60))
     }

@@ -50,7 +50,9 @@ struct OutputTests {
             let ending = try await run(arguments, output: .file("/dev/full"), in: workshop.folder.path)
             #expect(ending.status == 2 && ending.reasons == [Self.noSpace], "\(arguments): \(ending)")
             if ["inspect", "intercept"].contains(arguments[0]) {
-                #expect(ending.errors == Self.noSpace + "\n", "an address that was not shown is not repeated")
+                #expect(
+                    ending.errors == Self.noSpace + "\n",
+                    "an address is repeated at the end only if it was printed at the start")
             }
         }
         #expect(try await workshop.keys() == before, "a key that was not printed is not kept")
@@ -100,7 +102,7 @@ struct OutputTests {
         }
     }
 
-    @Test func `a command fails if its notes cannot be written`() async throws {
+    @Test func `a command fails if it cannot write to standard error`() async throws {
         let workshop = try await Workshop()
         let inspect = ["jws", "inspect", workshop.folder.file("bought.jws"), "--type", "transaction"]
         #expect(try await shell(#"exec "$@" 2>/dev/full"#, inspect).status == 2)
@@ -144,7 +146,7 @@ struct OutputTests {
         #expect(left.sorted() == (others + ["export.out"]).sorted())
     }
 
-    @Test func `a device is written and not replaced, and of a link the target is replaced`() async throws {
+    @Test func `a device is written and not replaced; a link is kept, and its target is replaced`() async throws {
         let workshop = try await Workshop()
         let folder = workshop.folder
         let (full, link, target) = (folder.file("full"), folder.file("link"), folder.file("target"))
@@ -222,8 +224,7 @@ private struct Workshop {
         ]
     }
 
-    /// Every command at least once, with arguments that make it print. Commands with permanent effects on the ledger
-    /// come last.
+    /// Every command at least once, with arguments that make it print.
     func commands() throws -> [[String]] {
         let policies = ["journey", "domain-model", "network"].map {
             "\(TestFiles.repository)/Examples/FourPlugins/App/Plugins/\($0).policy.json"

@@ -3,7 +3,7 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// A record of a change to a customer: of the answer, a merge, an erasure, or credit from an operator.
+/// A record of a change to a customer: a new answer about its access, a merge, an erasure, or credit from an operator.
 struct LedgerEvent: Sendable {
     /// The number of the event. It grows across all ledgers of a database.
     let sequence: Int64
@@ -46,8 +46,8 @@ struct LedgerEvent: Sendable {
         return envelope.encoded()
     }
 
-    /// Returns the event `events.expired`: events after the number `sequence` are missing, because they were deleted or
-    /// damaged.
+    /// Returns the event `events.expired`: events after the number `sequence` were deleted, or the event with this
+    /// number is damaged.
     static func expired(after sequence: Int64, in ledgerID: LedgerID, at instant: Date) -> [UInt8] {
         envelope(id: String(sequence), type: "events.expired", ledgerID: ledgerID, at: instant)
     }

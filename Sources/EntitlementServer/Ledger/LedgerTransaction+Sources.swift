@@ -5,8 +5,10 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// Signed sources contain personal data, so they are encrypted (AES-256-GCM) with a key per purchase. The erasure of a
-/// customer deletes the keys of purchases that no other customer has. No copy of their rows can then be read.
+/// The source of a fact (a JWS, the JSON of a receipt's purchase, or the request of a web shop) contains personal data,
+/// so it is encrypted (AES-256-GCM) with a key per purchase. The erasure of a customer deletes the keys of purchases
+/// that no other customer has. The sources of these purchases can then not be read, except in a backup from before the
+/// erasure.
 extension LedgerTransaction {
     struct Sealed {
         let key: Int64
@@ -17,7 +19,7 @@ extension LedgerTransaction {
     /// `nil` for an erased purchase, whose sources are not stored.
     ///
     /// - Parameters:
-    ///   - awaited: The token of the purchase, if the purchase waits for the customer with this token.
+    ///   - awaited: The app account token by which a later customer may get the purchase; `nil` if there is none.
     ///   - prepared: The source, encrypted already with a new key. The purchase gets that key if it has none.
     mutating func seal(
         _ source: @autoclosure () -> [UInt8], of row: FactRow, in purchase: Purchase?, awaiting awaited: UUID?,

@@ -2,8 +2,9 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// The purchases, restores and content of a `Store`. All calls throw `PurchaseError`. A cancelled caller gets
-/// `operationCancelled`. Nothing is lost then: the next launch continues from the state in which the call ended.
+/// The purchases, restores and content of a `Store`. All calls throw `PurchaseError`. A cancelled call throws
+/// `operationCancelled`; a cancelled stream of content progress ends without an error. Nothing is lost then: the next
+/// launch continues from the state in which the call ended.
 public protocol ProductsManager: Sendable {
     /// Buys one unit of a product. Returns when the purchase is delivered, acknowledged by the server and ready to use.
     ///
@@ -66,8 +67,8 @@ public protocol ProductsManager: Sendable {
     /// - Throws: `PurchaseError`: `invalidProductIdentifier` for an unlisted product, and the errors of the content
     ///   manager.
     func deleteProductContent(_ productIdentifier: String) async throws
-    /// Returns the App Store's descriptions of the products in the list, except discounts, variants, products for
-    /// subscribers only, and products that the App Store does not sell.
+    /// Returns the App Store's descriptions of the products in the list, except the discounts and variants of other
+    /// products (``ListedProduct``), products for subscribers only, and products that the App Store does not sell.
     ///
     /// - Returns: The products, sorted by id.
     /// - Throws: `PurchaseError`: `productsMetadataFetchingFailed` if the request fails. The next call repeats it.

@@ -3,8 +3,8 @@ import StoreModel
 
 /// The end of access, computed from the server's last answer, the clock and the grace period.
 extension StoreState {
-    /// Returns the server's last answer with the ends of access that apply at `now`. Access that was active in the
-    /// answer stays active until its end.
+    /// Returns the server's last answer with the ends of access that apply at `now`. A subscription that has ended by
+    /// then is `expired`; a feature only gets its new end.
     func customer(at now: Date) -> Customer? {
         guard var customer = answer?.customer else { return nil }
         let subscriptions = customer.subscriptions
@@ -59,9 +59,10 @@ extension StoreState {
 
     /// Returns the instant at which access ends: `end`, or the end of the grace period.
     ///
-    /// The grace period begins when the server's answer is outdated. Only auto-renewing subscriptions in production
-    /// have one, and only if they had not ended at the time of the answer. The grace period ends earlier if the server
-    /// is unreachable for longer than `offlineTimeToLive`, but access never ends before `end`.
+    /// The grace period counts from `end`, and applies while the server's answer is outdated. In production,
+    /// subscriptions have one unless auto-renewal is off or they are revoked, and only if they had not ended at the
+    /// time of the answer. It ends earlier if the server is unreachable for longer than `offlineTimeToLive`, but access
+    /// never ends before `end`.
     private func accessEnd(_ end: Date, of subscription: CustomerSubscription?, at now: Date) -> Date {
         guard let answer, let subscription, now >= end, end > answer.customer.asOf, isStale(at: now),
             subscription.autoRenews != false, !Self.isRevoked(subscription)

@@ -53,7 +53,7 @@ final class InspectorFeed: Sendable {
         var isClosed = false
     }
 
-    /// The least number of newest events that are kept.
+    /// At least this many of the newest events are kept.
     private let limit: Int
     private static let traceLimit = 1000
     private let name = UUID().uuidString

@@ -87,9 +87,10 @@ public enum DeliveryVerdict: Sendable {
 }
 
 extension PaymentError.Code {
-    /// The customer or the calling task cancelled. If the purchase is made anyway, it arrives among the completions.
+    /// The customer or the calling task cancelled. If the purchase is made anyway, it arrives in
+    /// ``PaymentQueue/completions``.
     public static var cancelled: Self { Self(rawValue: "cancelled") }
-    /// The purchase waits for an approval. If it is approved, it arrives among the completions.
+    /// The purchase waits for an approval. If it is approved, it arrives in ``PaymentQueue/completions``.
     public static var deferred: Self { Self(rawValue: "deferred") }
     /// The customer has paid, but the server has not acknowledged the transaction yet. It is kept and delivered again.
     public static var acknowledgementPending: Self { Self(rawValue: "acknowledgementPending") }
@@ -99,7 +100,8 @@ extension PaymentError.Code {
     public static var storeFailed: Self { Self(rawValue: "storeFailed") }
     /// No transaction with this id waits for an acknowledgement.
     public static var unknownTransaction: Self { Self(rawValue: "unknownTransaction") }
-    /// The customer changed during the request. If the purchase is made anyway, it arrives among the completions.
+    /// The customer changed during the request. If the purchase is made anyway, it arrives in
+    /// ``PaymentQueue/completions``.
     public static var customerChanged: Self { Self(rawValue: "customerChanged") }
     /// The queue was shut down.
     public static var shutDown: Self { Self(rawValue: "shutDown") }

@@ -1,4 +1,4 @@
-/// A service that stores credit, which products give and items cost. The entitlement server is one.
+/// A service that stores credit. Products add credit, and items are redeemed for it. The entitlement server is one.
 public protocol CreditService: Sendable {
     /// Returns the balance of a customer.
     ///

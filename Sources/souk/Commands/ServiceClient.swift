@@ -48,13 +48,16 @@ struct ServiceClient: Sendable {
         let answer = try await send(
             method, path, try body.map { try WireJSON.document($0) }, timeout: timeout)
         guard (200..<300).contains(answer.status) else {
-            throw Failure(answer.json["detail"]?.stringValue ?? "\(url)\(path) answered with status \(answer.status)")
+            throw Failure(
+                answer.json["detail"]?.stringValue
+                    ?? "\(url.urlWithoutSecrets)\(path) answered with status \(answer.status)")
         }
         do {
             return answer.json.isNull
                 ? try WireJSON.decode(type, from: answer.bytes) : try WireJSON.decode(type, from: answer.json)
         } catch {
-            throw Failure("\(url)\(path) answered in a form that this version does not know: \(error)")
+            throw Failure(
+                "\(url.urlWithoutSecrets)\(path) answered in a form that this version does not know: \(error)")
         }
     }
 }

@@ -125,7 +125,7 @@ enum WaitCommand {
                 return response.status != 503
             } catch let error as HTTPError {
                 switch error.code {
-                case .invalidURL, .unsupported: throw UsageError("\(url): \(error.reason)")
+                case .invalidURL, .unsupported: throw UsageError("\(url.urlWithoutSecrets): \(error.reason)")
                 // The service listens, and a client that trusts its certificate can connect.
                 case .tlsFailed: return true
                 default: return false

@@ -37,7 +37,9 @@ struct StoreStateTests {
         Row(
             testDescription: "a consumable is used up", purchases: [Fixture.purchase("coins", kind: .consumable)],
             allowed: []),
-        Row(testDescription: "a subscription acquires nothing", subscriptions: [Fixture.subscription()], allowed: []),
+        Row(
+            testDescription: "a subscription alone allows nothing", subscriptions: [Fixture.subscription()], allowed: []
+        ),
         Row(
             testDescription: "acquired products with a subscription", subscriptions: [Fixture.subscription()],
             acquired: ["film.noir", "lens.macro"], allowed: ["film.noir", "lens.macro"]),
@@ -46,7 +48,7 @@ struct StoreStateTests {
             subscriptions: [Fixture.subscription("pro.monthly.half")], acquired: ["film.noir"],
             allowed: ["film.noir"]),
         Row(
-            testDescription: "a partial subscription enables by prefix",
+            testDescription: "a subscription for some products enables them by prefix",
             subscriptions: [Fixture.subscription("basic.monthly")], acquired: ["film.noir", "lens.macro"],
             allowed: ["film.noir"]),
         Row(

@@ -241,7 +241,8 @@ import Testing
         #expect(slow.states.withLock { $0.last?.bodies.original } == .init(byteCount: 2))
     }
 
-    @Test func `the selector runs twice, and a deselected record is removed without effect on its traffic`()
+    @Test
+    func `the selector runs again on a selected record when its response has come, and a deselected record is removed`()
         async throws
     {
         let asked = Diary()

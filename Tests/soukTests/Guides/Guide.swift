@@ -19,7 +19,7 @@ struct Guide: Sendable {
     var folder = Folder.checkout
     /// Commands for the preconditions in the text before the blocks.
     var preparation = ""
-    /// Replacements for folders of the system that a test must not write, and for names of missing hosts.
+    /// Replacements for folders of the system that a test must not write.
     var replacements: [(String, String)] = []
     /// The reason why a block is not run, by its first line.
     var skippedBlocks: [String: String] = [:]
@@ -27,7 +27,7 @@ struct Guide: Sendable {
     static func of(_ document: String) -> Guide { all.first { $0.document == document } ?? Guide(document: document) }
 
     private static let asksApple = "asks Apple's servers, with a key of App Store Connect"
-    private static let buildsPackage = "builds a package of its own for minutes; Scripts/check-linkage builds it"
+    private static let buildsPackage = "takes minutes to build a separate package; Scripts/check-linkage builds it"
 
     static let all = [
         Guide(
@@ -82,7 +82,8 @@ struct Guide: Sendable {
             document: "Documentation/Guides/WritingAFloret.md", skippedBlocks: ["cd Examples/Florets": buildsPackage]),
     ]
 
-    /// A backend that accepts notifications of the App Store.
+    /// A backend that accepts notifications of the App Store. Its address is one text, because `GuideSession` replaces
+    /// a port only after `127.0.0.1:`.
     private static let backend = """
         python3 - <<'END' &
         from http.server import BaseHTTPRequestHandler, HTTPServer

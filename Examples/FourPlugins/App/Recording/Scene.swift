@@ -1,9 +1,9 @@
 import PluginHub
 
-/// A user action and its expected result.
+/// User actions that the example and its tests play.
 struct Scene: Sendable {
     let title: String
-    /// Returns the final text of the screen.
+    /// Returns the final text of the screen, or the error of the refused call.
     let play: @Sendable (App) async throws -> String
 
     /// A scene with an unexpected result.
@@ -13,7 +13,8 @@ struct Scene: Sendable {
 }
 
 extension Scene {
-    /// The four diagrams of the hub's version Alpha.9, by their titles, and a purchase.
+    /// A scene for each of the four sequence diagrams in `Alpha9DiagramTests`, with the diagram's title, and a
+    /// purchase.
     static let all = [errorInGetPublisher, errorInCommand, errorInTheServer, asyncSuccess, purchase]
 
     static let errorInGetPublisher = Scene(title: "Error in getPublisher message") { app in

@@ -141,7 +141,7 @@ extension Duration {
     }
 }
 
-/// Subscribes to every event from the launch on. The other plugins do not depend on it.
+/// Subscribes to the events of its policy from the launch on. The other plugins do not depend on it.
 final class RecorderPlugin: PluginProtocol {
     let policy: Policy
     private let hub: any MessageSending

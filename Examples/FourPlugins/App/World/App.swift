@@ -9,7 +9,7 @@ struct App: Sendable {
     let journey: JourneyPlugin
     let server: InfoServer
     let recorder: SequenceRecorder
-    /// The arrows of the launch, and the hub's findings.
+    /// The launch as arrows of a sequence diagram, and the hub's findings.
     let launch: [Arrow]
     let findings: [Hub.Finding]
     private let shop: Shop
@@ -50,7 +50,7 @@ struct App: Sendable {
             shop: shop)
     }
 
-    /// Plays `scene`; returns the final text of the screen and all arrows.
+    /// Plays `scene`. Returns the final text of the screen or the error of the refused call, and all arrows.
     func play(_ scene: Scene) async throws -> (seen: String, arrows: [Arrow]) {
         defer { journey.close() }
         let (seen, arrows) = try await recorder.arrows(in: hub) { try await scene.play(self) }

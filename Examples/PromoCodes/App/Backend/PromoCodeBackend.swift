@@ -17,7 +17,7 @@ final class PromoCodeBackend: HTTPHandler {
 
     func respond(to request: HTTPRequest) -> HTTPReply {
         guard request.headers["Authorization"] == "Bearer \(key)" else {
-            return .ready(Self.refuse(401, "unknown_key", "The key is not one of this shop's."))
+            return .ready(Self.refuse(401, "unknown_key", "The API key is missing or unknown."))
         }
         return router.respond(to: request)
     }

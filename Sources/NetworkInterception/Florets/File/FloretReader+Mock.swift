@@ -4,7 +4,7 @@ import Primitives
 extension FloretReader {
     private enum Mode: String, CaseIterable { case record, mock, forced }
     /// The greatest size of a HAR file that is read.
-    private static let maximumSessionBytes = 256 << 20
+    private static let maximumHARBytes = 256 << 20
 
     func mock(_ value: FileValue) throws -> MockFloret {
         _ = try value.object(
@@ -38,7 +38,7 @@ extension FloretReader {
         } else {
             mock = MockFloret(mode, rules: rules, configuration: configuration)
         }
-        if let session = value["har"] { mock.replay(try records(session)) }
+        if let har = value["har"] { mock.replay(try records(har)) }
         return mock
     }
 
@@ -51,7 +51,7 @@ extension FloretReader {
     private func records(_ value: FileValue) throws -> [Record] {
         let path = try path(value)
         let content: [UInt8]?
-        do { content = try DurableFile.read(path, upTo: Self.maximumSessionBytes) } catch {
+        do { content = try DurableFile.read(path, upTo: Self.maximumHARBytes) } catch {
             throw value.refusal("cannot be read", error)
         }
         guard let content else { throw value.refusal("is not an existing file") }
@@ -68,7 +68,8 @@ extension FloretReader {
             name: try value["name"]?.text() ?? "Rule")
     }
 
-    /// Reads a response. Paths in it are relative to the folder of the florets file.
+    /// Reads a response. Paths in it are relative to the folder of the florets file. `more` is the name of one more
+    /// permitted member.
     func response(_ value: FileValue, _ more: String = "status") throws -> Response {
         try MessageReader(folder: folder).response(value, more)
     }
