@@ -50,7 +50,7 @@ extension Console {
         return response
     }
 
-    /// Returns the customer of a form, also an erased one. Throws 404.
+    /// Returns the customer of a form, even an erased one. Throws 404 for an unknown one.
     private func knownRecord(_ request: ConsoleRequest) async throws -> CustomerRecord {
         guard let record = try await ledger.record(of: try request.customer(), purchase: nil, before: nil) else {
             throw ConsoleRefusal.unknownCustomer

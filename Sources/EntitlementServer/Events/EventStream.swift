@@ -50,7 +50,7 @@ final class EventStream: Sendable {
 
     var body: HTTPBodyStream { HTTPBodyStream { try await self.next() } }
 
-    /// Returns the next events, a comment, or `nil` if the service stopped or the authorization ended.
+    /// Returns the greeting, the next events, a comment, or `nil` if the service stopped or the authorization ended.
     private func next() async throws -> [UInt8]? {
         let greeting = state.withLock { state in
             defer { state.greeting = nil }

@@ -4,7 +4,8 @@ import Primitives
 ///
 ///     {"name": "ECB, 2026-11-20", "currency": "EUR", "rates": {"USD": "0.8612", "GBP": "1.1374"}}
 ///
-/// A rate is the price of one unit in the currency of the table. It is exact; no rate is computed from others.
+/// A rate is the price of one unit of a currency, in the currency of the table. It is exact; no rate is computed from
+/// others.
 package struct CurrencyRates: Sendable, Equatable {
     /// The name of the table, which is shown in answers and charts.
     package let name: String

@@ -8,7 +8,8 @@ struct IdempotentRequest: Sendable {
     static let lifetime: TimeInterval = 24 * 3600
     /// The largest number of expired keys that one write deletes. It is larger than 1, because each write adds one key.
     private static let batchSize = 100
-    /// The limit of stored answers per customer, in bytes, for requests with the public key. One answer may exceed it.
+    /// The limit of stored answers per customer, in bytes, for requests with the public key. The last answer may exceed
+    /// it.
     static let maximumBytes = 4 << 20
 
     let ledgerID: LedgerID
@@ -106,10 +107,10 @@ extension IdempotentRequest {
     }
 
     /// Inserts the key without an answer; on SQLite also deletes expired keys. `complete` adds the answer in the same
-    /// transaction. Returns `false` if an unexpired key exists. If a request with this key is in progress, waits for its
-    /// end.
+    /// transaction. Returns `false` if an unexpired key exists. If a request with this key is in progress, waits for
+    /// its end.
     func begin(_ connection: any SQLConnection) throws -> Bool {
-        // Reading old rows would conflict with concurrent writers; `Ledger.deleteExpiredKeys` deletes them there.
+        // Reading old rows would conflict with concurrent writers; `Ledger.deleteExpiredKeys` deletes those keys.
         if !connection.isConcurrent { try Self.deleteExpired(before: oldest, connection) }
         if try insert(connection) { return true }
         let deletedCount = try Self.delete(

@@ -66,7 +66,7 @@ struct PresentedFact: Sendable {
     let header: ArraySlice<UInt8>?
     /// Apple's `webOrderLineItemId`, by which an operator finds the customer.
     let orderID: String?
-    /// The position in the request.
+    /// The position in the request or the receipt.
     let index: Int
     /// The columns of the fact.
     let row: FactRow
