@@ -70,7 +70,7 @@ extension Console {
             title: "Erase the customer?", button: "Erase the customer", isRisky: true, needsConfirmation: true,
             effect: """
                 All names of \(ConsoleFrame.code(record.customer.rawValue)) are replaced by a random pseudonym, and the \
-                signed data of its purchases becomes unreadable. \(access)
+                signed data of purchases that no other customer has becomes unreadable. \(access)
                 """,
             consequences: [
                 "Products, amounts and dates remain under the pseudonym.",

@@ -15,8 +15,8 @@ struct IdempotentRequest: Sendable {
     let ledgerID: LedgerID
     /// The kind of the sender's API key. Devices and the app's server have separate idempotency keys.
     let sender: KeyKind
-    /// The customer of the token, or in the path of a request with the public key. Customers have separate idempotency
-    /// keys.
+    /// The customer of the token. Without a token, the customer in the path of a request with the public key. Customers
+    /// have separate idempotency keys.
     let requester: CustomerID?
     let key: String
     /// The SHA-256 of method, path and body.
@@ -32,8 +32,8 @@ struct KeptAnswer: Sendable, Equatable {
     let status: Int
     let contentType: String
     let body: [UInt8]
-    /// The number of bytes at the beginning and end of the body that differ in each answer, such as its time. They are
-    /// stored with the key, so that the bytes between them are stored once for equal answers.
+    /// The numbers of bytes at the beginning and at the end of the body that differ in each answer, such as its time.
+    /// These bytes are stored with the key, so that the bytes between them are stored once for equal answers.
     var own = (beginning: 0, ending: 0)
     /// The revision of the customer's answer in the body. It is not stored: a repetition has none.
     var revision: Int64?
@@ -193,7 +193,7 @@ extension IdempotentRequest {
         return try row["id"]
     }
 
-    /// Deletes the oldest expired keys. Returns whether there may be more.
+    /// Deletes up to 100 expired keys, the oldest first. Returns whether there may be more.
     @discardableResult
     static func deleteExpired(before instant: Int64, _ connection: any SQLConnection) throws -> Bool {
         let expired = try connection.query(
