@@ -19,7 +19,7 @@ final class FigureAggregator: Sendable {
     /// The largest number of facts in one step. It is limited because writes on SQLite wait for the step's transaction.
     private let batchSize: Int64
 
-    /// The number of a fact, and the id of a transaction that began after those of all facts up to this number.
+    /// The number of a fact, and a transaction id above those of all transactions that wrote facts up to this number.
     private struct Horizon: Sendable {
         let last: Int64
         let transaction: Int64

@@ -19,7 +19,7 @@ actor StatusPoller {
     /// The least time between two polls of one subscription, in seconds of real time.
     static let pause: TimeInterval = 300
     private static let maximumAttempts: Int64 = 12
-    /// The number of scanned events after which the cursor is stored even if no subscription ended in them.
+    /// The difference of event numbers at which the cursor is stored even if no subscription ended.
     private static let cursorInterval: Int64 = 1000
 
     private let ledger: Ledger
@@ -120,7 +120,7 @@ actor StatusPoller {
         return hasEvents
     }
 
-    /// Finds subscriptions that ended, among the events since the last scan.
+    /// Stores subscriptions that ended, from the events since the last scan. Returns whether there were events.
     private func scanEvents() async throws -> Bool {
         var hasEvents = false
         for ledgerID in clients.keys {

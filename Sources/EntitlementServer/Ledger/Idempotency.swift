@@ -6,7 +6,8 @@ import StoreModel
 /// A request with an idempotency key. Its repetitions have no effect and get the same answer.
 struct IdempotentRequest: Sendable {
     static let lifetime: TimeInterval = 24 * 3600
-    /// The largest number of expired keys that one write deletes. It is larger than 1, because each write adds one key.
+    /// The largest number of expired keys that one write deletes. It is larger than 1, so that more keys are deleted
+    /// than added.
     private static let batchSize = 100
     /// The limit of stored answers per customer, in bytes, for requests with the public key. The last answer may exceed
     /// it.
@@ -154,7 +155,7 @@ extension IdempotentRequest {
             ])
     }
 
-    /// Returns the SHA-256 of the answer and of the request that it answers.
+    /// Returns a SHA-256 over the answer and the request that it answers.
     private func digest(of answer: KeptAnswer) -> [UInt8] {
         let names = [
             ledgerID.app.rawValue, ledgerID.environment.rawValue, requester?.rawValue ?? "", sender.rawValue, key,
@@ -269,8 +270,8 @@ extension Ledger {
 }
 
 extension Schema {
-    /// Stores answers apart from their keys, so that equal bytes are stored once per customer. A key has a column for
-    /// the customer of its token. Older answers have no digest; they expire after a day.
+    /// Stores answers apart from their keys, so that equal bytes are stored once per customer. The column `asker` of a
+    /// key names its requester. Older answers have no digest; they expire after a day.
     static let keptAnswers = SQLMigration(
         "0010 kept answers",
         [

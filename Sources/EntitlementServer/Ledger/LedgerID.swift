@@ -42,7 +42,7 @@ struct StoredAnswer: Hashable, Sendable {
 
 /// The format of a fact's source bytes.
 enum FactFormat: String, Sendable {
-    /// The compact JWS that Apple signed.
+    /// The compact JWS that the store signed.
     case jws
     /// The JSON of one purchase of an app receipt.
     case receipt

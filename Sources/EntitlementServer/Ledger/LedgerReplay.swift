@@ -11,7 +11,7 @@ import StoreModel
 ///
 /// It changes nothing. A server can use the ledger meanwhile, because each customer is checked in one snapshot.
 package struct LedgerReplay: Sendable {
-    /// A stored state that does not follow from the facts.
+    /// A stored value that does not follow from the facts, or that differs from what was written.
     package struct Difference: Sendable, Hashable, CustomStringConvertible {
         package let app: BundleID
         package let environment: StoreEnvironment

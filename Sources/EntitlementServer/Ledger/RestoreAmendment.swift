@@ -141,8 +141,8 @@ package struct RestoreAmendment: Sendable {
     }
 
     /// Returns whether the replaced ledger and this backup have the same origin. Each app gets a random secret when it
-    /// is first served, which does not change. Backups of the first version have no secret, so the times of creation
-    /// are compared.
+    /// is first served. The secret does not change. Backups of the first version have no secret, so the times of
+    /// creation are compared.
     private func hasSameOrigin(_ backup: any SQLConnection) throws -> Bool {
         return try backup.query("SELECT bundle_id, created_at, token_secret FROM app").allSatisfy { row in
             let name = ExactString(try row["bundle_id"])

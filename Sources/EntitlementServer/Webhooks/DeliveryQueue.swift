@@ -224,7 +224,7 @@ struct DeliveryQueue: Sendable {
 
     // MARK: - Metrics
 
-    /// Returns the creation time of the oldest open delivery; `nil` if there is none.
+    /// Returns the creation time of the oldest due delivery; `nil` if there is none.
     func oldestCreation() throws -> Date? {
         let row = try database.read { connection in
             try connection.first(
