@@ -23,7 +23,7 @@ package final class SteeredDatabase: SQLDatabase {
         case customerNotLocked
         /// The redemptions of a promotion are read, and the incremented number is written.
         case promotionReadFirst
-        /// A delivery is inserted even if the webhook has one of the same event. Cursors are not locked.
+        /// A delivery is inserted even if the webhook has one of the same event. Its cursors are not locked.
         case deliveryNotUnique
         /// Events are numbered before the commit.
         case eventsNumberedFirst

@@ -16,11 +16,11 @@ import StoreModel
 /// Each asynchronous method is one call of the API. The client does not verify the signed data in responses: use
 /// `SignedDataVerifier`. Any transaction of a customer identifies the customer.
 ///
-/// These methods throw ``AppStoreServerAPIError``, or `CancellationError` if the task was cancelled. Failures that may
-/// pass are retried with ``Configuration/backoff``. Requests for test notifications, and extensions without
-/// `requestIdentifier`, are not idempotent: they are retried only if the App Store certainly did not act. If the App
-/// Store's `Retry-After` is longer than the backoff allows, the call throws at once, and the error's `retryAfter` has
-/// that time.
+/// The asynchronous methods throw ``AppStoreServerAPIError``, or `CancellationError` if the task was cancelled.
+/// Failures that may pass are retried with ``Configuration/backoff``. Requests for test notifications, and extensions
+/// without `requestIdentifier`, are not idempotent: they are retried only if the App Store certainly did not act. If
+/// the App Store's `Retry-After` is longer than the backoff allows, the call makes no further attempt, and the error's
+/// `retryAfter` has that time.
 public struct AppStoreServerAPIClient: Sendable {
     /// The URL of the API in production.
     public static let productionURL = "https://api.storekit.apple.com"

@@ -6,7 +6,7 @@ import StoreModel
 /// The rights of an API key.
 package enum KeyKind: String, Sendable, CaseIterable {
     /// Ships in apps: may present purchases, validate receipts, read a customer and, with the customer's token, merge
-    /// anonymous ids, and read and redeem credit and codes. An app can require the token for all of this.
+    /// anonymous ids, read credit, and redeem credit and codes. An app can require the token for all of this.
     case `public`
     /// Stays on servers: may do everything in its app.
     case secret

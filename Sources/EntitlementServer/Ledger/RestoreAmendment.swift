@@ -346,8 +346,8 @@ package struct RestoreAmendment: Sendable {
             """, transaction.values(.text(pseudonym.rawValue), .blob([])))
     }
 
-    /// Returns the pseudonym, with a suffix if it is used. Two customers of a backup have the same pseudonym if they
-    /// were merged before their erasure.
+    /// Returns the pseudonym, with a suffix if it is used. Two customers of a backup get the same pseudonym if they
+    /// were merged after the backup and erased later.
     private static func unused(
         _ pseudonym: CustomerID, in ledgerID: LedgerID, _ connection: any SQLConnection
     ) throws -> CustomerID {

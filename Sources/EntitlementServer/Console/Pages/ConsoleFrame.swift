@@ -39,7 +39,7 @@ struct ConsoleFrame: Sendable {
         """
     }
 
-    /// The hidden fields of a form that changes something.
+    /// The hidden fields of each POST form of a session.
     var hidden: HTML {
         """
         <input type="hidden" name="form" value="\(formToken)">\
