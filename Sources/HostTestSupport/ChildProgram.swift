@@ -18,8 +18,8 @@ import Primitives
 ///
 /// It uses `posix_spawn`, because Foundation's `Process` fails with more than about 1,300 open files. `Process` also
 /// passes the signal mask of the calling thread to the child, so some children never receive SIGTERM. This child has an
-/// empty mask, default signal handlers, and only its standard streams. Blocking calls run on their own threads, never on
-/// Swift's task threads.
+/// empty mask, default signal handlers, and only its standard streams. Blocking calls run on their own threads, never
+/// on Swift's task threads.
 package final class ChildProgram: Sendable {
     /// The target or source of a standard stream of the child.
     package enum Stream: Sendable {
@@ -133,8 +133,8 @@ package final class ChildProgram: Sendable {
         if let descriptor { close(descriptor) }
     }
 
-    /// Waits for the child's end. Returns the exit status; 128 plus the signal's number after a signal; -1 when the waiting
-    /// task is cancelled.
+    /// Waits for the child's end. Returns the exit status; 128 plus the signal's number after a signal; -1 when the
+    /// waiting task is cancelled.
     package func end() async -> Int32 {
         for await code in exit.stream() { return code }
         return -1
@@ -284,8 +284,8 @@ private func copy(of descriptor: Int32) -> Int32? {
     return copy < 0 ? nil : copy
 }
 
-/// Writes on another thread, which blocks until the child reads. The thread blocks SIGPIPE, for a child that ends
-/// first.
+/// Writes on another thread, which waits until the child reads, and closes the descriptor. The thread blocks SIGPIPE,
+/// for a child that ends first.
 private func feed(_ bytes: [UInt8], to descriptor: Int32, then: @escaping @Sendable () -> Void) {
     Thread.detachNewThread {
         var brokenPipe = sigset_t()

@@ -8,7 +8,7 @@ package enum OutsideJudge {
     /// The Python interpreter with the packages of the scripts; `make test` sets it in `SOUK_PYTHON`.
     package static var python: String? { ProcessInfo.processInfo.environment["SOUK_PYTHON"] }
 
-    /// Whether tests with such programs are skipped, for machines without the packages.
+    /// Whether tests with such programs are skipped in this process.
     fileprivate static var areSkipped: Bool { ProcessInfo.processInfo.environment["SOUK_JUDGES"] == "skip" }
 
     /// The error of a test that uses an outside judge without the trait.

@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// A PostgreSQL server of this process, with its data and its socket in a temporary folder. When this object is released
-/// or the process ends, the server stops and the folder is removed.
+/// A PostgreSQL server of this process, with its data and its socket in a temporary folder. When this object is
+/// released or the process ends, the server stops and the folder is removed.
 ///
 ///     let url = try await PostgresCluster.shared().makeDatabase()
 ///
@@ -43,7 +43,7 @@ package final class PostgresCluster: Sendable {
     ///
     /// - Parameters:
     ///   - primary: The cluster that this one follows as a standby; `nil` for a primary.
-    ///   - backup: The cluster for a base backup; `restore(to:)` starts this one from it.
+    ///   - backup: The cluster to take a base backup of; `restore(to:)` starts this cluster from the backup.
     ///   - port: A port of 127.0.0.1 for TLS; the certificate is `server.crt` in the folder.
     ///   - pooled: Whether PgBouncer in transaction mode is in front of it, see `pooledURL(of:)`.
     ///   - settings: More settings of the server, such as `max_prepared_transactions=1`.

@@ -64,7 +64,7 @@ package final class PostgresProxy: Sendable {
     /// Sets whether each new connection is ended at once.
     package func refuse(_ isRefusing: Bool) { cut.withLock { $0.isRefusing = isRefusing } }
 
-    /// The number of dropped responses.
+    /// The number of connections that a chosen statement ended.
     package var cuts: Int { cut.withLock { $0.count } }
 
     /// Stops listening and removes the socket. Open connections continue until their client ends.

@@ -5,8 +5,8 @@ import Foundation
 ///     let port = try ReservedPort()
 ///     // A connection to 127.0.0.1:port.number is refused; a server may be started there, stopped and started again.
 ///
-/// The socket is bound and does not listen, so connections are refused. A listener with `SO_REUSEADDR`, such as ours,
-/// can bind the same port; the system does not choose it for other programs.
+/// The socket is bound and does not listen, so connections are refused. A listener with `SO_REUSEADDR`, such as
+/// `HTTPListener`, can bind the same port; the system does not choose it for other programs.
 package final class ReservedPort: Sendable {
     package let number: Int
     private let socket: Int32

@@ -8,7 +8,7 @@ import SQLStorage
 ///     let database = SteeredDatabase(inner, fault: .customerNotLocked)
 ///     database.pause(before: "UPDATE customer")
 ///
-/// A fault changes the statements that begin with certain words. Tests use it to prove that they would detect such an
+/// A fault changes or omits certain statements. Tests use it to prove that they would detect such an
 /// error; no program contains it.
 package final class SteeredDatabase: SQLDatabase {
     /// A fault of a server.
@@ -23,7 +23,7 @@ package final class SteeredDatabase: SQLDatabase {
         case customerNotLocked
         /// The redemptions of a promotion are read, and the incremented number is written.
         case promotionReadFirst
-        /// A delivery is inserted even if the webhook has one of the same event.
+        /// A delivery is inserted even if the webhook has one of the same event. Its cursors are not locked.
         case deliveryNotUnique
         /// Events are numbered before the commit.
         case eventsNumberedFirst
@@ -47,8 +47,8 @@ package final class SteeredDatabase: SQLDatabase {
         self.fault = fault
     }
 
-    /// Pauses the next body of `write` before a statement that contains `text`, after the statements of `perform` were
-    /// sent.
+    /// Pauses the next body of `write` before its first statement that contains `text`, after the earlier statements of
+    /// `perform` were sent. Does not pause before `each`, `queries` and `lockRows`.
     package func pause(before text: String) { state.withLock { $0.text = text } }
 
     /// Whether a body is paused.

@@ -13,13 +13,14 @@ import StoreModel
 ///         let verified = try verifier.transaction(transaction)
 ///     }
 ///
-/// Each method is one call of the API. The client does not verify the signed data in responses: use
+/// Each asynchronous method is one call of the API. The client does not verify the signed data in responses: use
 /// `SignedDataVerifier`. Any transaction of a customer identifies the customer.
 ///
-/// All methods throw ``AppStoreServerAPIError``, or `CancellationError` if the task was cancelled. Failures that may
-/// pass are retried with ``Configuration/backoff``. Requests for test notifications, and extensions without
-/// `requestIdentifier`, are not idempotent: they are retried only if the App Store certainly did not act. If the App
-/// Store's `Retry-After` is longer than the backoff allows, the error has it as `retryAfter`.
+/// The asynchronous methods throw ``AppStoreServerAPIError``, or `CancellationError` if the task was cancelled.
+/// Failures that may pass are retried with ``Configuration/backoff``. Requests for test notifications, and extensions
+/// without `requestIdentifier`, are not idempotent: they are retried only if the App Store certainly did not act. If
+/// the App Store's `Retry-After` is longer than the backoff allows, the call makes no further attempt, and the error's
+/// `retryAfter` has that time.
 public struct AppStoreServerAPIClient: Sendable {
     /// The URL of the API in production.
     public static let productionURL = "https://api.storekit.apple.com"
@@ -39,7 +40,7 @@ public struct AppStoreServerAPIClient: Sendable {
         public var backoff = Backoff()
         /// The largest response in bytes. A longer one is an error.
         public var maximumAnswerBytes = 8 << 20
-        /// The clock of the tokens: real time, also with a simulator.
+        /// The clock of the tokens: real time, even with a simulator.
         public var clock: any WallClock = SystemClock()
         /// Returns a number from 0 to 1, which varies the pauses of different clients.
         public var random: @Sendable () -> Double = { Double.random(in: 0...1) }

@@ -11,7 +11,7 @@ struct AppStoreServerAPIConnection: Sendable {
     /// One call of the API.
     struct Call: Sendable {
         var method: HTTPRequest.Method
-        /// The path after the base URL, before percent-encoding.
+        /// The components of the path after `/inApps/`, before percent-encoding.
         var path: [String]
         var query: [(String, String)] = []
         var body: JSONValue?

@@ -4,7 +4,7 @@ import Primitives
 import StoreModel
 import WebPages
 
-/// The result of an action, which the page of the customer shows after it.
+/// The result of an action, which the page of the customer shows afterwards.
 enum ConsoleOutcome: String, Sendable {
     case granted, withdrawn, transferred, merged, redeemed, credited, erased, refreshed
 

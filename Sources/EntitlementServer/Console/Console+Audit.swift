@@ -33,7 +33,7 @@ extension ConsoleRequest {
 
     /// Returns the note for the audit log about an action of this session.
     ///
-    /// - Parameter detail: The changed values, without names of customers and texts that people wrote about them.
+    /// - Parameter detail: The changed values, without names of customers or texts that people wrote about them.
     func note(
         _ action: AuditAction, _ detail: JSONValue, reason: String? = nil, item: String? = nil,
         at clock: any WallClock

@@ -50,7 +50,7 @@ extension Console {
         return response
     }
 
-    /// Returns the customer of a form, also an erased one. Throws 404.
+    /// Returns the customer of a form, even an erased one. Throws 404 for an unknown one.
     private func knownRecord(_ request: ConsoleRequest) async throws -> CustomerRecord {
         guard let record = try await ledger.record(of: try request.customer(), purchase: nil, before: nil) else {
             throw ConsoleRefusal.unknownCustomer
@@ -70,7 +70,7 @@ extension Console {
             title: "Erase the customer?", button: "Erase the customer", isRisky: true, needsConfirmation: true,
             effect: """
                 All names of \(ConsoleFrame.code(record.customer.rawValue)) are replaced by a random pseudonym, and the \
-                signed data of its purchases becomes unreadable. \(access)
+                signed data of purchases that no other customer has becomes unreadable. \(access)
                 """,
             consequences: [
                 "Products, amounts and dates remain under the pseudonym.",

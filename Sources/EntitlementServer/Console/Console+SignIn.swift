@@ -3,7 +3,7 @@ import HTTPCore
 import WebPages
 
 extension Console {
-    /// The routes that open and end a session.
+    /// The routes that sign in and sign out. A sign-out deletes only the cookie.
     var signInRoutes: [ConsoleRoute] {
         [
             ConsoleRoute(

@@ -3,9 +3,9 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// Everything that the console shows about a customer.
+/// Everything that the page of a customer shows.
 struct CustomerRecord: Sendable {
-    /// A grant, also if it was withdrawn.
+    /// A grant, and the time of its withdrawal.
     struct GrantEntry: Sendable {
         let grant: Grant
         let withdrawnAt: Date?

@@ -8,9 +8,9 @@ struct ChangeSignal: Sendable {
     enum Reason: Sendable { case committed, timedOut, ended }
 
     private let commits = Broadcast<Void>()
-    /// The clock of the waits: real time.
+    /// The clock on which waits sleep, in real time.
     private let clock: any WallClock
-    /// The clock that measures the waits.
+    /// The clock of `now`, with which callers measure waits.
     private let monotonicClock: MonotonicClock
 
     init(clock: any WallClock, monotonicClock: MonotonicClock = MonotonicClock()) {

@@ -7,8 +7,8 @@ import StoreModel
 ///
 /// The stream begins after the last event that the client received, and continues with new events. It sends a comment
 /// after a time without events. It reads the ledger one page at a time, at the speed of its client, so that a slow
-/// client needs no memory and delays no other. It ends within a second after any process revoked its key, and sends no
-/// event that was committed after the revocation.
+/// client uses no further memory and delays no other. It ends within a second after any process revoked its key, and
+/// sends no event that was committed after the revocation.
 final class EventStream: Sendable {
     private struct State {
         var sequence: Int64
@@ -50,7 +50,7 @@ final class EventStream: Sendable {
 
     var body: HTTPBodyStream { HTTPBodyStream { try await self.next() } }
 
-    /// Returns the next events, a comment, or `nil` if the service stopped or the authorization ended.
+    /// Returns the greeting, the next events, a comment, or `nil` if the service stopped or the authorization ended.
     private func next() async throws -> [UInt8]? {
         let greeting = state.withLock { state in
             defer { state.greeting = nil }

@@ -16,7 +16,7 @@ struct LedgerEvent: Sendable {
     /// Whether the event matches its digest. Events without a digest, from older versions, count as intact.
     let isIntact: Bool
 
-    /// Returns the digest of an event. It excludes the number, which is assigned later.
+    /// Returns the digest of an event. The number is not part of it, because it is assigned later.
     static func digest(
         of type: String, _ body: [UInt8], about customer: CustomerID, in ledgerID: LedgerID, at milliseconds: Int64
     ) -> [UInt8] {
@@ -85,7 +85,8 @@ extension Ledger {
         }
     }
 
-    /// Deletes up to `limit` events from before `instant`, except those that must still be delivered to one of `webhooks`.
+    /// Deletes up to `limit` events from before `instant`, except those that must still be delivered to one of
+    /// `webhooks`.
     ///
     /// - Returns: The number of deleted events.
     func expireEvents(before instant: Date, keptFor webhooks: [WebhookName], limit: Int) async throws -> Int {

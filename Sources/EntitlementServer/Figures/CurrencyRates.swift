@@ -4,13 +4,14 @@ import Primitives
 ///
 ///     {"name": "ECB, 2026-11-20", "currency": "EUR", "rates": {"USD": "0.8612", "GBP": "1.1374"}}
 ///
-/// A rate is the price of one unit in the currency of the table. It is exact; no rate is computed from others.
+/// A rate is the price of one unit of a currency, in the currency of the table. It is exact; no rate is computed from
+/// others.
 package struct CurrencyRates: Sendable, Equatable {
     /// The name of the table, which is shown in answers and charts.
     package let name: String
     /// The currency into which amounts are converted.
     package let currency: String
-    /// The rates in 10^-12.
+    /// The rates in units of 10^-12.
     private let rates: [ExactString: Int64]
 
     /// The rate 1.
@@ -74,6 +75,6 @@ package struct CurrencyRates: Sendable, Equatable {
         text.utf8.count == 3 && text.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
     }
 
-    /// Returns the rate of a currency in 10^-12; `nil` if the table has none.
+    /// Returns the rate of a currency in units of 10^-12; `nil` if the table has none.
     func rate(of currency: ExactString) -> Int64? { rates[currency] }
 }

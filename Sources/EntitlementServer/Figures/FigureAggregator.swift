@@ -6,7 +6,7 @@ import StoreModel
 ///
 /// Each step reads the purchases that a few new facts belong to. For each of them it computes the contributions without
 /// and with the new facts, and adds the difference to the sums. The sums and the number of the last fact are written in
-/// one transaction, so a fact counts once, also after a crash and if two servers run the job. A request with purchases
+/// one transaction, so a fact counts once, even after a crash or if two servers run the job. A request with purchases
 /// computes no sums. On SQLite it can wait for the short transaction of a step.
 ///
 /// On PostgreSQL a fact can be committed after another one with a greater number. So a step first reads the last number
@@ -19,7 +19,7 @@ final class FigureAggregator: Sendable {
     /// The largest number of facts in one step. It is limited because writes on SQLite wait for the step's transaction.
     private let batchSize: Int64
 
-    /// The number of a fact, and the id of a transaction that began after those of all facts up to this number.
+    /// The number of a fact, and a transaction id above those of all transactions that wrote facts up to this number.
     private struct Horizon: Sendable {
         let last: Int64
         let transaction: Int64
@@ -74,8 +74,8 @@ final class FigureAggregator: Sendable {
         return true
     }
 
-    /// Returns the number of a fact up to which no fact can appear any more; `nil` while a transaction could still commit
-    /// one.
+    /// Returns the number of a fact up to which no fact can appear any more; `nil` while a transaction could still
+    /// commit one.
     private func completeEnd(after position: Int64, _ last: Int64) async throws -> Int64? {
         guard database.dialect == .postgreSQL else { return last }
         var current = horizon.withLock(\.self)

@@ -70,7 +70,7 @@ package struct FigureQuery: Sendable {
 
     /// Returns the values of the figure for some apps in one environment.
     ///
-    /// - Returns: `nil` if there are over `maximumRows` rows.
+    /// - Returns: `nil` if there could be over `maximumRows` rows.
     package func answer(
         for apps: [BundleID], in environment: StoreEnvironment, _ connection: any SQLConnection
     ) throws -> Answer? {

@@ -4,8 +4,8 @@ import StoreModel
 
 /// The values of a figure by period, label and currency.
 struct FigureSeries: Sendable {
-    /// One series of a figure: a value of the dimension `query.group`, and a currency. Each is empty if the series is not
-    /// divided by it.
+    /// One series of a figure: a value of the dimension `query.group`, and a currency. Each is empty if the series is
+    /// not divided by it.
     struct Line: Hashable, Sendable {
         let label: ExactString
         let currency: ExactString
@@ -45,8 +45,8 @@ struct FigureSeries: Sendable {
             return Line(label: ExactString(label), currency: ExactString(rates.currency))
         }
 
-        /// Returns the sum of a row. Subtracts the commission from proceeds, and converts money if the query has a rate for
-        /// its currency.
+        /// Returns the sum of a row. Subtracts the commission from proceeds, and converts money if the query has a rate
+        /// for its currency.
         private func sum(in row: SQLRow, isMoney: Bool) throws -> FigureSum {
             let value = try FigureValue(sumsIn: row)
             guard isMoney, query.rates != nil || query.figure.isWithoutCommission else { return FigureSum(value) }
@@ -61,7 +61,7 @@ struct FigureSeries: Sendable {
         private func dimensions(byCurrency: Bool) -> [String] {
             var columns = byCurrency ? ["currency"] : []
             if let group = query.group, group != .app { columns.append("\(group.column) AS label") }
-            // Proceeds choose the commission by it.
+            // The commission of proceeds depends on the source.
             if byCurrency && query.figure.isWithoutCommission { columns.append("source AS origin") }
             return columns
         }

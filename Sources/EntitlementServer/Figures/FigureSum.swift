@@ -2,21 +2,21 @@ import StoreModel
 
 /// A factor of a sum: the product of a share and a rate, exact to 10^-18.
 struct FigureFactor: Sendable {
-    /// The factor in 10^-18, up to 10^24.
+    /// The factor in units of 10^-18, at most 10^24 units.
     fileprivate let parts: FigureValue
 
     static let one = FigureFactor(parts: FigureValue(FigureValue.base))
 
     private init(parts: FigureValue) { self.parts = parts }
 
-    /// Creates the product of a share in millionths and a rate in 10^-12.
+    /// Creates the product of a share in millionths and a rate in units of 10^-12.
     init(share: Int64, rate: Int64) { parts = .product(share, rate) }
 }
 
 /// An exact sum of values with factors. It is rounded once, when it is complete.
 struct FigureSum: Sendable {
     private var whole: FigureValue
-    /// The rest in 10^-18. Its magnitude can exceed 1, and its sign can differ from the sign of `whole`.
+    /// The rest in units of 10^-18. Its magnitude can exceed 1, and its sign can differ from the sign of `whole`.
     private var rest: FigureValue = 0
 
     init(_ value: FigureValue = 0) { whole = value }
@@ -34,7 +34,7 @@ struct FigureSum: Sendable {
         left.rest += right.rest
     }
 
-    /// The integer part, and the rest in 10^-18 with the same sign.
+    /// The integer part, and the rest in units of 10^-18 with the same sign.
     private var normalized: (whole: FigureValue, rest: Int64) {
         let (sum, part) = (whole + FigureValue(rest.high), rest.low)
         if sum.sign > 0, part < 0 { return (sum - 1, part + FigureValue.base) }

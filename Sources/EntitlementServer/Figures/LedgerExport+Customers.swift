@@ -92,10 +92,10 @@ extension LedgerExport {
     // MARK: - Events
 
     /// Writes the events after `cursor` in the order of the feed. First comes a row `events.expired` for each app and
-    /// environment in which events after `cursor` were deleted; with the cursor 0 there is none. A damaged event becomes
-    /// such a row, too.
+    /// environment in which events after `cursor` were deleted; with the cursor 0 there is none. A damaged event
+    /// becomes such a row, too.
     ///
-    /// - Returns: The number of the last event, also if it was deleted.
+    /// - Returns: The number of the last event, even if it was deleted.
     static func exportEvents(
         of database: any SQLDatabase, since cursor: Int64, _ body: ([JSONValue]) throws -> Void
     ) throws -> Int64 {

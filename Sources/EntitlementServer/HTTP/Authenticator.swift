@@ -59,8 +59,8 @@ struct RequestContext: Sendable {
     var path: PathParameters { call.path }
     var ledgerID: LedgerID { LedgerID(app: caller.app, environment: environment) }
 
-    /// Returns the customer in the path. Throws 400 for an invalid id, 403 if the caller may not act for this customer, and
-    /// 429 above the customer's rate limit.
+    /// Returns the customer in the path. Throws 400 for an invalid id, 403 if the caller may not act for this customer,
+    /// and 429 if a request with the public key exceeds the customer's rate limit.
     func customer() throws -> CustomerKey {
         guard let customer = CustomerID(rawValue: path["customer"]) else {
             throw Refusal.invalid("customer", "should have \(CustomerID.rule)")
@@ -68,15 +68,16 @@ struct RequestContext: Sendable {
         return try key(of: customer)
     }
 
-    /// Returns the key of a customer and counts the request against the customer's rate limit. Throws 403 if the caller
-    /// may not act for this customer, and 429.
+    /// Returns the key of a customer. With the public key, also counts the request against the customer's rate limit.
+    /// Throws 403 if the caller may not act for this customer, and 429.
     func key(of customer: CustomerID) throws -> CustomerKey {
         guard mayAsk(about: customer) else { throw Refusal.anothersToken }
         if caller.kind == .public { try limiter.admit(customer, of: caller.app) }
         return CustomerKey(ledgerID: ledgerID, customer: customer)
     }
 
-    /// Counts the request against the rate limit of its receipt, because a validation names no customer. Throws 429.
+    /// With the public key, counts the request against the rate limit of its receipt, because a validation names no
+    /// customer. Throws 429.
     func count(receipt: [UInt8]) throws {
         if caller.kind == .public { try limiter.admit(receipt: receipt, of: caller.app) }
     }
@@ -139,8 +140,8 @@ struct Authenticator: Sendable {
         }
     }
 
-    /// Authenticates a request. Sets `found` for a valid key and `known` for a valid environment, also if the request is
-    /// refused.
+    /// Authenticates a request. Sets `found` for a valid key and `known` for a valid environment, even if the request
+    /// is refused.
     private func admit(
         _ call: Call, as access: ServerHandler.Access, by credential: ServerHandler.Credential,
         _ found: inout Caller?, _ known: inout StoreEnvironment?, _ respond: (RequestContext) throws -> HTTPReply
@@ -167,7 +168,7 @@ struct Authenticator: Sendable {
     }
 
     /// Returns the only customer that a caller may act for; `nil` for all. A secret key may act for all. A token
-    /// restricts a public key also if the endpoint does not require one. Throws 401 and 403.
+    /// restricts a public key even if the endpoint does not require a token. Throws 401 and 403.
     private func onlyCustomer(
         for caller: Caller, with token: CustomerTokens.Claims?, as access: ServerHandler.Access
     ) throws -> CustomerID? {

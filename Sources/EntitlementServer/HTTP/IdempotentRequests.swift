@@ -22,7 +22,7 @@ final class IdempotentRequests: Sendable {
     private let ledger: Ledger
     private let realClock: any WallClock
     private let monotonicClock: MonotonicClock
-    /// Requests in progress. Each signal ends when its request has an answer.
+    /// Requests in progress. Each signal ends with its request.
     private let running = Locked<[RequestIdentity: ChangeSignal]>([:])
 
     init(ledger: Ledger, realClock: any WallClock, monotonicClock: MonotonicClock) {

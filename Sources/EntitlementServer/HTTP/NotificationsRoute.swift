@@ -6,7 +6,7 @@ import StoreModel
 /// The endpoint POST `/v1/notifications/app-store` (App Store Server Notifications V2). It needs no key: a notification
 /// that the store did not sign for an app of this server changes nothing.
 ///
-/// The App Store repeats a notification until it gets a 200, so the 200 is sent only after the notification is durable.
+/// The App Store does not repeat a notification after a 200, so the 200 is sent only after the notification is durable.
 struct NotificationsRoute: Sendable {
     private static let maximumBody = 512 << 10
 

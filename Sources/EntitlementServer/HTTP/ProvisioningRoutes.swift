@@ -7,7 +7,8 @@ import StoreModel
 ///
 /// The formats have neither inactive features nor expired subscriptions. So inactive features are left out, and an
 /// expired subscription appears as a cancelled one whose period has ended. The id of a subscription is the name-based
-/// UUID of its original transaction. The tags of a subscription name its source and its original transaction.
+/// UUID of its original transaction. The tags of a subscription name its source and its original transaction, and mark
+/// a trial.
 struct ProvisioningRoutes: Sendable {
     private static let maximumBody = 256 << 10
 

@@ -56,9 +56,9 @@ struct ReceiptRoutes: Sendable {
             return answer
         }
         if let statusPoller { try await update(receipt, of: reader.app, by: statusPoller, as: requestID) }
-        return try await ledger.record(receipt, of: reader.app, as: request) { customer, stored in
+        return try await ledger.record(receipt, of: reader.app, as: request) { customer, answers in
             let mayKnow = customer.map(context.mayAsk(about:)) ?? false
-            let answer = mayKnow ? stored.holder : stored.purchases
+            let answer = mayKnow ? answers.holder : answers.purchases
             return try KeptAnswer(
                 ReceiptValidation(
                     isValid: true, validatedAt: now, requestID: requestID, receipt: receipt.receipt.json,
@@ -105,8 +105,8 @@ private struct PresentedReceiptData: Sendable {
 }
 
 extension KeptAnswer {
-    /// Encodes a validation. Members are sorted by name, so the customer's time is first, and the request's id and time are
-    /// last. The bytes between are equal for the same receipt until something changes.
+    /// Encodes a validation. Members are sorted by name, so the customer's time is first, and the request's id and time
+    /// are last. The bytes between are equal for the same receipt until something changes.
     fileprivate init(_ validation: ReceiptValidation) throws {
         let body = try WireJSON.encode(validation)
         let last = try WireJSON.encode(Last(requestID: validation.requestID, validatedAt: validation.validatedAt))

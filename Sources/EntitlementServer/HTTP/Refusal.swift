@@ -99,7 +99,7 @@ extension Refusal {
                 "The idempotency key was used for another request within the last 24 hours; use a new one for each request.",
             field: "Idempotency-Key"))
 
-    /// The number of stored answers is limited, because a sender can get many different ones without new data, by
+    /// The size of stored answers is limited, because a sender can get many different answers without new data, by
     /// presenting the same data in another order.
     static let tooManyAnswers = Refusal(
         HTTPProblem(

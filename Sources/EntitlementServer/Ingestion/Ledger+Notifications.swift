@@ -2,7 +2,7 @@ import StoreModel
 
 extension Ledger {
     /// Stores a notification once, and appends the facts in it. This makes no claim: the purchase belongs to the
-    /// customer of its token or of another claim.
+    /// customer of its token or of an earlier claim.
     ///
     /// The store signs a repeated notification again, perhaps with newer data, so the facts are appended each time.
     func record(_ notification: PresentedDocument, _ facts: [PresentedFact], of app: BundleID) async throws {

@@ -4,8 +4,8 @@ import StoreModel
 extension Ledger {
     /// Two answers about the purchases of a receipt, computed on demand.
     struct ReceiptAnswers {
-        /// The answer of the only customer with any of these purchases, or the answer of `purchases` if there is no such
-        /// customer.
+        /// The answer of the only customer with any of these purchases, or the answer of `purchases` if there is no
+        /// such customer.
         let holder: () throws -> Customer
         /// The answer from the purchases alone, for a customer named `unclaimed`.
         let purchases: () throws -> Customer
@@ -14,8 +14,8 @@ extension Ledger {
     /// The customer id in an answer about purchases of no customer, or of several.
     static let unclaimed: CustomerID = "unclaimed"
 
-    /// Appends the facts of a receipt without a claim. `respond` receives the customer if only one has purchases of the
-    /// receipt.
+    /// Appends the facts of a receipt without a claim. `respond` receives a customer if exactly one has purchases of
+    /// the receipt.
     func record(
         _ receipt: PresentedReceipt, of app: BundleID, as request: IdempotentRequest?,
         respond: @escaping @Sendable (CustomerID?, ReceiptAnswers) throws -> KeptAnswer

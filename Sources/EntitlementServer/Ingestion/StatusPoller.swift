@@ -6,9 +6,9 @@ import StoreModel
 /// Asks the App Store for the status of subscriptions that passed their end without a later fact. Their notification
 /// may have been lost, or notifications may be off.
 ///
-/// Each subscription is polled at most once every few minutes, on all servers together: the ledger stores when it was
-/// polled last and when it is due. The App Store's answers become facts without a claim. Reads of a customer do not wait
-/// for polls.
+/// Each subscription is polled at most once every five minutes, on all servers together: the ledger stores when it was
+/// polled last and when it is due. The App Store's answers become facts without a claim. Reads of a customer do not
+/// wait for polls.
 actor StatusPoller {
     /// A subscription of one ledger, by its original transaction.
     struct Subscription: Hashable, Sendable {
@@ -19,7 +19,7 @@ actor StatusPoller {
     /// The least time between two polls of one subscription, in seconds of real time.
     static let pause: TimeInterval = 300
     private static let maximumAttempts: Int64 = 12
-    /// The number of scanned events after which the cursor is stored even if no subscription ended in them.
+    /// The difference of event numbers at which the cursor is stored even if no subscription ended.
     private static let cursorInterval: Int64 = 1000
 
     private let ledger: Ledger
@@ -74,8 +74,8 @@ actor StatusPoller {
     /// Returns whether there is a client for a ledger.
     nonisolated func canPoll(_ ledgerID: LedgerID) -> Bool { clients[ledgerID] != nil }
 
-    /// Polls a subscription for an operator, and writes an entry of the audit log with the facts. Returns `false` if the
-    /// subscription is being polled or was polled within the pause.
+    /// Polls a subscription for an operator, and writes an entry of the audit log with the facts. Returns `false` if
+    /// the subscription is being polled or was polled within the pause.
     func poll(_ subscription: Subscription, noting note: AuditNote, about customer: CustomerID) async throws -> Bool {
         guard running[subscription] == nil else { return false }
         let now = realClock.now()
@@ -120,7 +120,7 @@ actor StatusPoller {
         return hasEvents
     }
 
-    /// Finds subscriptions that ended, among the events since the last scan.
+    /// Stores subscriptions that ended, from the events since the last scan. Returns whether there were events.
     private func scanEvents() async throws -> Bool {
         var hasEvents = false
         for ledgerID in clients.keys {
@@ -147,8 +147,8 @@ actor StatusPoller {
 
 /// The rows of polled subscriptions.
 extension Ledger {
-    /// Stores that a subscription is polled now. Returns `false` if any server polled it within the pause. First deletes
-    /// the ledger's rows of subscriptions that have no next poll and were polled longer ago than the pause.
+    /// Stores that a subscription is polled now. Returns `false` if any server polled it within the pause. First
+    /// deletes the ledger's rows of subscriptions that have no next poll and were polled longer ago than the pause.
     fileprivate func beginPoll(of subscription: StatusPoller.Subscription, at now: Date) async throws -> Bool {
         let before = SQLValue.integer(now.addingTimeInterval(-StatusPoller.pause).milliseconds)
         return try await database.write { connection in

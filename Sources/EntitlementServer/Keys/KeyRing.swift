@@ -5,8 +5,8 @@ import StoreModel
 
 /// The rights of an API key.
 package enum KeyKind: String, Sendable, CaseIterable {
-    /// Ships in apps: may present purchases, read a customer and, with the customer's token, merge anonymous ids and redeem
-    /// credit and codes. An app can require the token for all of this.
+    /// Ships in apps: may present purchases, validate receipts, read a customer and, with the customer's token, merge
+    /// anonymous ids, read credit, and redeem credit and codes. An app can require the token for all of this.
     case `public`
     /// Stays on servers: may do everything in its app.
     case secret
@@ -67,8 +67,8 @@ final class KeyRing: Sendable {
 
     /// Returns the app and rights of a key, or `nil` for an unknown or revoked key.
     ///
-    /// Finds the key by a hash or digest and compares it in constant time, so that the time of a request reveals nothing
-    /// about other keys.
+    /// Finds the key by a hash or digest and compares it in constant time, so that the time of a request reveals
+    /// nothing about other keys.
     func caller(presenting key: String) throws -> Caller? {
         guard key.utf8.count <= 512 else { return nil }
         var key = key
@@ -125,7 +125,7 @@ final class KeyRing: Sendable {
         }
     }
 
-    /// Returns the last uses of the valid keys of apps, also those that are not stored yet, newest first.
+    /// Returns the last uses of the valid keys of apps, including uses that are not stored yet, newest first.
     ///
     /// - Parameter limit: The largest number of keys. Keys without a known use are left out.
     func lastUses(of apps: [BundleID], limit: Int) throws -> [(id: String, at: Date)] {

@@ -1,5 +1,5 @@
-/// A hash table of answers by customer. It is faster than a dictionary: a lookup reads one cache line here and the answer
-/// itself. A dictionary reads one for its map, one for the key and one for the value.
+/// A hash table of answers by customer. It is faster than a dictionary: a lookup reads one cache line here and the
+/// answer itself. A dictionary reads one for its map, one for the key and one for the value.
 ///
 /// It uses linear probing, and a removal leaves no gap. Slots keep 32 bits of the hash, so a lookup compares the
 /// customer too.
@@ -21,10 +21,10 @@ struct AnswerTable {
 
     /// Returns the slot of a key with this hash. It is valid until the next insertion or removal.
     func place(of key: CustomerKey, _ hash: Int) -> Int? {
-        let cut = Self.cut(hash)
-        var place = Int(cut) & mask
+        let bits = Self.storedBits(of: hash)
+        var place = Int(bits) & mask
         while let slot = slots[place] {
-            if slot.hash == cut, slot.answer.isOf(key) { return place }
+            if slot.hash == bits, slot.answer.isOf(key) { return place }
             place = (place + 1) & mask
         }
         return nil
@@ -46,7 +46,7 @@ struct AnswerTable {
     /// Inserts the answer of a customer that has none here.
     mutating func insert(_ answer: PackedAnswer, _ hash: Int) {
         if (count + 1) * 4 > slots.count * 3 { grow() }
-        put(Slot(hash: Self.cut(hash), answer: answer))
+        put(Slot(hash: Self.storedBits(of: hash), answer: answer))
         count += 1
     }
 
@@ -78,5 +78,5 @@ struct AnswerTable {
         for case let slot? in old { put(slot) }
     }
 
-    private static func cut(_ hash: Int) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
+    private static func storedBits(of hash: Int) -> UInt32 { UInt32(truncatingIfNeeded: hash >> 32) }
 }

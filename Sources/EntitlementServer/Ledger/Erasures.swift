@@ -3,7 +3,8 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// The record of an erased name: the SHA-256 of a salt and the name. A restore of a backup uses it to repeat the erasure.
+/// The record of an erased name or app account token: the SHA-256 of a salt and the name. A restore of a backup uses it
+/// to repeat the erasure.
 ///
 /// A person with the ledger can test whether a name was erased. Without the salt, which is in the ledger, the digests
 /// reveal nothing.
@@ -106,12 +107,12 @@ extension EntitlementService {
 }
 
 extension Schema {
-    /// Returns the last erasure after which a compaction is due; `nil` if there is none.
+    /// Returns the number of the last erasure in `compaction_due`; `nil` if no compaction is due.
     static func erasureToCompact(_ connection: any SQLConnection) throws -> Int64? {
         try connection.first("SELECT MAX(number) AS last FROM compaction_due").flatMap { try $0["last"] }
     }
 
-    /// Records a compaction after an erasure. A later erasure may have been committed meanwhile.
+    /// Records a compaction after an erasure. A later erasure, committed meanwhile, remains due.
     static func noteCompaction(after erasure: Int64, _ connection: any SQLConnection) throws {
         try connection.perform("DELETE FROM compaction_due WHERE number <= ?1", [.integer(erasure)])
     }

@@ -1,7 +1,7 @@
 import Foundation
 import StoreModel
 
-/// The columns of a fact that follow from its content, such as its ids and its summary.
+/// The columns of a fact that follow from its content and format, such as its ids and its summary.
 struct FactRow: Sendable {
     static let transaction = "transaction"
     static let renewal = "renewal"

@@ -5,8 +5,8 @@ import StoreModel
 /// The part of a fact that the ledger stores unencrypted: the product, amounts and dates from which state is computed,
 /// and nothing that identifies a person. It remains after an erasure.
 ///
-/// It is JSON with Apple's names where Apple has one, and dates in milliseconds since 1970. It omits false and absent
-/// values, and the quantity 1.
+/// It is JSON with Apple's names where they exist, and dates in milliseconds since 1970. It omits absent values, the
+/// quantity 1, and each `false` except that of `autoRenewStatus`.
 enum FactSummary {
     static func text(of fact: TransactionFact) -> String {
         var members: JSONValue = [
@@ -35,7 +35,8 @@ enum FactSummary {
         return members.text()
     }
 
-    /// Returns the summary that versions without figures wrote: it has no country, no offer and no percentage of a refund.
+    /// Returns the summary that versions without figures wrote: it has no country, no offer and no percentage of a
+    /// refund.
     static func formerText(of fact: TransactionFact) -> String {
         var former = fact
         (former.storefront, former.offerType, former.offerIdentifier) = (nil, nil, nil)

@@ -6,16 +6,18 @@ import StoreModel
 /// A request with an idempotency key. Its repetitions have no effect and get the same answer.
 struct IdempotentRequest: Sendable {
     static let lifetime: TimeInterval = 24 * 3600
-    /// The largest number of expired keys that one write deletes. It is larger than 1, because each write adds one key.
+    /// The largest number of expired keys that one write deletes. It is larger than 1, so that more keys are deleted
+    /// than added.
     private static let batchSize = 100
-    /// The limit of stored answers per customer, in bytes, for requests with the public key. One answer may exceed it.
+    /// The limit of stored answers per customer, in bytes, for requests with the public key. The last answer may exceed
+    /// it.
     static let maximumBytes = 4 << 20
 
     let ledgerID: LedgerID
     /// The kind of the sender's API key. Devices and the app's server have separate idempotency keys.
     let sender: KeyKind
-    /// The customer of the token, or in the path of a request with the public key. Customers have separate idempotency
-    /// keys.
+    /// The customer of the token. Without a token, the customer in the path of a request with the public key. Customers
+    /// have separate idempotency keys.
     let requester: CustomerID?
     let key: String
     /// The SHA-256 of method, path and body.
@@ -31,8 +33,8 @@ struct KeptAnswer: Sendable, Equatable {
     let status: Int
     let contentType: String
     let body: [UInt8]
-    /// The number of bytes at the beginning and end of the body that differ in each answer, such as its time. They are
-    /// stored with the key, so that the bytes between them are stored once for equal answers.
+    /// The numbers of bytes at the beginning and at the end of the body that differ in each answer, such as its time.
+    /// These bytes are stored with the key, so that the bytes between them are stored once for equal answers.
     var own = (beginning: 0, ending: 0)
     /// The revision of the customer's answer in the body. It is not stored: a repetition has none.
     var revision: Int64?
@@ -106,10 +108,10 @@ extension IdempotentRequest {
     }
 
     /// Inserts the key without an answer; on SQLite also deletes expired keys. `complete` adds the answer in the same
-    /// transaction. Returns `false` if an unexpired key exists. If a request with this key is in progress, waits for its
-    /// end.
+    /// transaction. Returns `false` if an unexpired key exists. If a request with this key is in progress, waits for
+    /// its end.
     func begin(_ connection: any SQLConnection) throws -> Bool {
-        // Reading old rows would conflict with concurrent writers; `Ledger.deleteExpiredKeys` deletes them there.
+        // Reading old rows would conflict with concurrent writers; `Ledger.deleteExpiredKeys` deletes those keys.
         if !connection.isConcurrent { try Self.deleteExpired(before: oldest, connection) }
         if try insert(connection) { return true }
         let deletedCount = try Self.delete(
@@ -153,7 +155,7 @@ extension IdempotentRequest {
             ])
     }
 
-    /// Returns the SHA-256 of the answer and of the request that it answers.
+    /// Returns a SHA-256 over the answer and the request that it answers.
     private func digest(of answer: KeptAnswer) -> [UInt8] {
         let names = [
             ledgerID.app.rawValue, ledgerID.environment.rawValue, requester?.rawValue ?? "", sender.rawValue, key,
@@ -192,7 +194,7 @@ extension IdempotentRequest {
         return try row["id"]
     }
 
-    /// Deletes the oldest expired keys. Returns whether there may be more.
+    /// Deletes up to 100 expired keys, the oldest first. Returns whether there may be more.
     @discardableResult
     static func deleteExpired(before instant: Int64, _ connection: any SQLConnection) throws -> Bool {
         let expired = try connection.query(
@@ -268,8 +270,8 @@ extension Ledger {
 }
 
 extension Schema {
-    /// Stores answers apart from their keys, so that equal bytes are stored once per customer. A key has a column for
-    /// the customer of its token. Older answers have no digest; they expire after a day.
+    /// Stores answers apart from their keys, so that equal bytes are stored once per customer. The column `asker` of a
+    /// key names its requester. Older answers have no digest; they expire after a day.
     static let keptAnswers = SQLMigration(
         "0010 kept answers",
         [

@@ -96,8 +96,8 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
-    /// Locks the purchases that paid for a customer's redemptions. They count for the balance even if another customer has
-    /// them now.
+    /// Locks the purchases that paid for a customer's redemptions. They count for the balance even if another customer
+    /// has them now.
     fileprivate mutating func lockSpent(by customer: CustomerID, _ type: String) throws {
         guard connection.isConcurrent else { return }
         try lock(purchases: Set(spending(of: customer, type).keys))
@@ -156,7 +156,8 @@ extension LedgerTransaction {
         return own
     }
 
-    /// Returns the debt of a customer for units of a purchase that another customer has now; 0 if no refund caused one.
+    /// Returns the debt of a customer for the units that it spent of a purchase of another customer; 0 if no refund
+    /// caused one.
     private func debt(
         for original: TransactionID, spentBy customer: CustomerID, _ own: Int, _ type: String,
         in credit: CreditTable.Credit
@@ -307,7 +308,7 @@ extension LedgerTransaction {
         }
     }
 
-    /// Returns a customer's credit of each type, by the name of the type.
+    /// Returns a customer's credit of each type, ordered by the name of the type.
     func accounts(of customer: CustomerID) throws -> [(type: String, account: CreditAccount)] {
         let types = rules.credits.credits.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
         return try types.map { ($0.key, try account(of: customer, type: $0.key, in: $0.value)) }
@@ -385,8 +386,8 @@ struct CreditGrant: Sendable {
 
 extension Schema {
     /// The purchases that paid for each redemption. The `cost` of a redemption is the sum of its `spending`, its
-    /// `debt` and, since `grantedCredit`, its `granted`. `given` is the number of units that the purchase had given at that
-    /// time.
+    /// `debt` and, since `grantedCredit`, its `granted`. `given` is the number of units that the purchase had given at
+    /// that time.
     ///
     /// Earlier redemptions start as debts, which `Ledger.assignOldRedemptions` assigns when the ledger is opened.
     static let spending = SQLMigration(
@@ -431,9 +432,10 @@ extension Schema {
     /// The credit that operators gave. A redemption's `granted` is the part of its cost that this credit paid: the cost
     /// is the sum of `granted`, `debt` and the `spending`.
     ///
-    /// On PostgreSQL, servers of an earlier release can use the database without knowing the table. Because of the foreign
-    /// key, their merge of a customer with such credit fails, so that no credit is lost, and their erasure renames the
-    /// customer here too. The key is checked at the commit, because the row of a new customer is written last.
+    /// On PostgreSQL, servers of an earlier release can use the database without knowing the table. Because of the
+    /// foreign key, their merge of a customer with such credit fails, so that no credit is lost, and their erasure
+    /// renames the customer here too. The key is checked at the commit, because the row of a new customer is written
+    /// last.
     static let grantedCredit = SQLMigration(
         "0023 granted credit",
         [

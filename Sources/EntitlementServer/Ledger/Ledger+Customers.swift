@@ -33,7 +33,8 @@ extension Ledger {
         }
     }
 
-    /// Moves a purchase to another customer. No earlier or later claim changes that. `respond` gets the receiver's answer.
+    /// Moves a purchase to another customer, regardless of which customers presented it. `respond` gets the receiver's
+    /// answer.
     ///
     /// Throws `CustomerRefusal.unknownPurchase`, and `erased` for a pseudonym.
     func transfer(
@@ -58,7 +59,8 @@ extension Ledger {
     }
 
     /// Erases a customer: deletes the encryption keys of purchases that no other customer has, and replaces all names
-    /// by `pseudonym`. Returns `nil` for an erased or unknown customer; deletes the stored answers of the latter.
+    /// by `pseudonym`. Returns `nil` for an erased or unknown customer. For an unknown one, deletes only the stored
+    /// answers to requests about it.
     ///
     /// Then removes the names from the database files. If a reader has an older snapshot, a later `purge` does this.
     func erase(
@@ -182,8 +184,8 @@ extension LedgerTransaction {
         return true
     }
 
-    /// Moves grants, redemptions, credit grants and audit entries from one customer to another. A grant or a redeemed code
-    /// that both have is kept once.
+    /// Moves grants, redeemed codes, redemptions, credit grants and audit entries from one customer to another. A grant
+    /// or a redeemed code that both have is kept once.
     private func move(from old: CustomerID, to new: CustomerID) throws {
         let names = values(.text(old.rawValue), .text(new.rawValue))
         for (table, identity) in [("customer_grant", "id"), ("promotion_redemption", "code")] {
@@ -302,8 +304,8 @@ extension LedgerTransaction {
         return Set(try rows.map { TransactionID(unchecked: try $0["original_transaction_id"]) })
     }
 
-    /// Replaces the tokens of the former names by the pseudonym's, in purchases that other customers have. Their holders do
-    /// not change, and transfers remain valid.
+    /// Replaces the tokens of the former names by the pseudonym's, in purchases that other customers have. Their
+    /// holders do not change, and transfers remain valid.
     private func replaceTokens(
         of names: [CustomerID], by pseudonym: CustomerID, in purchases: Set<TransactionID>
     ) throws {
@@ -414,7 +416,8 @@ extension LedgerTransaction {
         return Array(Set(found).sorted().prefix(limit))
     }
 
-    /// Returns the customers with an alias from `query` to before `end`, ordered by id: those after `cursor`.
+    /// Returns at most `limit` customers after `cursor`, ordered by id, that have an alias from `query` to before
+    /// `end`.
     ///
     /// Fewer than 1000 matching aliases are found by the index of the aliases, and their customers are sorted. More
     /// aliases are read in the order of the customers, because the first ones fill the page. The concatenations prevent

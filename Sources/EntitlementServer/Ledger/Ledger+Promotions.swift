@@ -7,7 +7,7 @@ extension Ledger {
     /// The reason why a code cannot be redeemed or created.
     enum PromotionRefusal: Error {
         case unknown
-        /// The code has expired, or was redeemed as often as allowed.
+        /// The code has expired, its grant would already have ended, or it was redeemed as often as allowed.
         case notRedeemable
         /// Another promotion has this code, perhaps a withdrawn one.
         case taken
@@ -37,7 +37,7 @@ extension Ledger {
         }
     }
 
-    /// Returns promotions by code after `cursor`, without withdrawn ones.
+    /// Returns promotions after `cursor`, ordered by code, without withdrawn ones.
     func promotions(in ledgerID: LedgerID, after cursor: String, limit: Int) throws -> PromotionList {
         let found = try database.read { connection in
             try connection.query(
@@ -52,7 +52,8 @@ extension Ledger {
             promotions: Array(found.prefix(limit)), nextCursor: found.count > limit ? found[limit - 1].code : nil)
     }
 
-    /// Withdraws a promotion. Its grants remain. Returns `false` if there is none with this code.
+    /// Withdraws a promotion. Its grants remain. Returns `false` if no promotion has this code, or if it was withdrawn
+    /// before.
     func withdrawPromotion(_ code: String, in ledgerID: LedgerID) async throws -> Bool {
         let now = clock.now().wholeMillisecond
         return try await database.write { connection in

@@ -3,7 +3,8 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// The ledgers of all apps. They contain facts, claims, grants, and each customer's answer, which is computed from them.
+/// The ledgers of all apps. They contain facts, claims, grants, and each customer's answer, which is computed from
+/// them.
 ///
 /// Calls return durable data only. A valid answer is read from the cache or the database; an expired one is recomputed.
 /// An alias is replaced by the customer that it was merged into.
@@ -54,7 +55,7 @@ struct Ledger: Sendable {
     /// The changes of a write, for the cache and the metrics.
     struct Outcome: Sendable {
         var answers: [CustomerKey: StoredAnswer] = [:]
-        /// Customers that were merged or erased.
+        /// Customers that were merged into another one, and the former names of erased customers.
         var removed: Set<CustomerKey> = []
         /// The number of new facts, by kind.
         var appended: [String: Int] = [:]
@@ -299,7 +300,8 @@ struct Ledger: Sendable {
         }
     }
 
-    /// Withdraws a grant. Returns the customer's new answer, or `nil` if the customer has no such grant.
+    /// Withdraws a grant. Returns the customer's new answer, or `nil` if the customer has no such grant or it was
+    /// withdrawn before.
     func withdrawGrant(
         _ id: String, of key: CustomerKey, noting note: AuditNote? = nil
     ) async throws -> StoredAnswer? {
@@ -312,7 +314,8 @@ struct Ledger: Sendable {
         }
     }
 
-    /// Computes the answers that a transaction changed, and that of `customer` if given. Adds all changes to the outcome.
+    /// Computes the answers that a transaction changed, and that of `customer` if given. Adds all changes to the
+    /// outcome.
     func computeAnswers(
         _ transaction: LedgerTransaction, including customer: CustomerID?, _ outcome: inout Outcome
     ) throws {

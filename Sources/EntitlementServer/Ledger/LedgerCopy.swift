@@ -4,14 +4,13 @@ import SQLStorage
 
 /// Copies a ledger from SQLite to PostgreSQL, and then replaces it with the copy.
 ///
-///     let copy = LedgerCopy(from: sqlite, named: "sqlite:/var/lib/souk/ledger.sqlite", to: postgres, named: "postgres://…")
-///     try await copy.begin()
-///     let counts = try await copy.run { print($0) }   // repeatable, while a server runs
-///     try await copy.finish()                         // the server is stopped
+///     let copy = LedgerCopy(from: sqlite, named: "sqlite:/var/lib/souk/ledger.sqlite", to: postgres, named:
+///     "postgres://…") try await copy.begin() let counts = try await copy.run { print($0) } // repeatable, while a
+///     server runs try await copy.finish() // the server is stopped
 ///
-/// Each run compares both ledgers row by row and writes the differences. So an interrupted copy can continue, and a second
-/// run writes only what changed. The target is marked as unfinished until `finish` has marked the source as moved; until
-/// then, no server accepts the target.
+/// Each run compares both ledgers row by row and writes the differences. So an interrupted copy can continue, and a
+/// second run writes only what changed. The target is marked as unfinished until `finish` has marked the source as
+/// moved; until then, no server accepts the target.
 package struct LedgerCopy: Sendable {
     /// The numbers of rows in the copy.
     package struct Counts: Sendable {
@@ -21,7 +20,7 @@ package struct LedgerCopy: Sendable {
         package var facts = 0
         /// Events that are still kept.
         package var events = 0
-        /// Rows of all tables that this run wrote.
+        /// Rows that this run inserted or changed, in all tables of the source.
         package var written = 0
     }
 

@@ -42,7 +42,7 @@ struct StoredAnswer: Hashable, Sendable {
 
 /// The format of a fact's source bytes.
 enum FactFormat: String, Sendable {
-    /// The compact JWS that Apple signed.
+    /// The compact JWS that the store signed.
     case jws
     /// The JSON of one purchase of an app receipt.
     case receipt
@@ -66,7 +66,7 @@ struct PresentedFact: Sendable {
     let header: ArraySlice<UInt8>?
     /// Apple's `webOrderLineItemId`, by which an operator finds the customer.
     let orderID: String?
-    /// The position in the request.
+    /// The position in the request or the receipt.
     let index: Int
     /// The columns of the fact.
     let row: FactRow

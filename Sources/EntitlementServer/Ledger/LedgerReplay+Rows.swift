@@ -3,8 +3,8 @@ import StoreModel
 
 /// Checks of rows that are not reached from purchases, customers or facts.
 extension LedgerReplay {
-    /// Finds rows about a purchase that has no row in `purchase`. The row in `purchase` is written first, and is never
-    /// deleted.
+    /// Finds rows about a purchase that has no row in `purchase`. The row in `purchase` is written first, and is not
+    /// deleted once the purchase has a fact.
     func checkOrphans(_ report: inout Report) throws {
         for table in ["fact", "claim", "holder", "spending"] {
             try database.read { connection in

@@ -3,15 +3,15 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// Verifies a ledger: recomputes its state from the facts, and compares it with the stored state. It compares facts with
-/// their signed sources, holders with claims and tokens, and answers with facts.
+/// Verifies a ledger: recomputes its state from the facts, and compares it with the stored state. It compares facts
+/// with their signed sources, holders with claims and tokens, and answers with facts.
 ///
 ///     let report = try LedgerReplay(database: database, apps: apps).run()
 ///     print(report.differences)
 ///
 /// It changes nothing. A server can use the ledger meanwhile, because each customer is checked in one snapshot.
 package struct LedgerReplay: Sendable {
-    /// A stored state that does not follow from the facts.
+    /// A stored value that does not follow from the facts, or that differs from what was written.
     package struct Difference: Sendable, Hashable, CustomStringConvertible {
         package let app: BundleID
         package let environment: StoreEnvironment
@@ -45,8 +45,8 @@ package struct LedgerReplay: Sendable {
         package var factsWithoutSource = 0
         /// The number of answers that the server recomputes before it sends them, mostly because its rules changed.
         package var staleAnswers = 0
-        /// The first hundred debts. Early versions allowed customers to redeem more than their purchases gave. A debt is
-        /// not a difference: it is subtracted from the credit of later purchases and credit grants.
+        /// The first hundred debts. Early versions allowed customers to redeem more than their purchases gave. A debt
+        /// is not a difference: it is subtracted from the credit of later purchases and credit grants.
         package var debts: [Debt] = []
         package var debtCount = 0
         /// The first hundred differences.
@@ -93,7 +93,7 @@ package struct LedgerReplay: Sendable {
         }
     }
 
-    /// Returns the number of rows that `run` counts for `progress`.
+    /// Returns the number of rows in the tables whose rows `run` reports to `progress`.
     package func size() throws -> Int {
         try database.read { connection in
             try ["fact", "purchase", "customer", "redemption"].reduce(0) { sum, table in
@@ -103,7 +103,7 @@ package struct LedgerReplay: Sendable {
         }
     }
 
-    /// Checks the whole ledger. `progress` receives the number of checked rows.
+    /// Checks the whole ledger. `progress` receives the number of checked rows, of those that `size` counts.
     ///
     /// Throws `EntitlementServerError` with `invalidConfiguration` if the stored answers were computed with other
     /// feature maps than those of `apps`, or for an app that is not among them.

@@ -11,7 +11,8 @@ extension LedgerTransaction {
         try written(customer).map { $0.isIntact ? $0.answer : StoredAnswer.none }
     }
 
-    /// Returns the stored answer of a customer, and whether its bytes are intact.
+    /// Returns the stored answer of a customer, and whether its bytes are intact. For an answer of former rules,
+    /// returns `StoredAnswer.none`.
     func written(_ customer: CustomerID) throws -> (answer: StoredAnswer, isIntact: Bool)? {
         try connection.first(
             """
@@ -52,7 +53,7 @@ extension LedgerTransaction {
     }
 
     /// Computes and stores the answers of all affected customers, and returns them. Includes the answer of `customer`,
-    /// which is recomputed only if it has expired.
+    /// which is recomputed only if it has expired or `customer` is affected.
     ///
     /// If the content is equal to the stored one, the stored bytes and ETag remain, so that a repetition changes
     /// nothing.
@@ -193,7 +194,8 @@ extension LedgerTransaction {
     }
 
     /// Returns the state of a customer from all its facts. The cross join makes SQLite begin with the customer's
-    /// purchases. Without statistics of the tables, SQLite would otherwise sometimes begin with all facts of the ledger.
+    /// purchases. Without statistics of the tables, SQLite would otherwise sometimes begin with all facts of the
+    /// ledger.
     func state(of customer: CustomerID) throws -> CustomerState {
         var state = CustomerState()
         if let facts = factsOfNewcomer(customer) {
@@ -237,7 +239,7 @@ extension LedgerTransaction {
         affected.insert(customer)
     }
 
-    /// Withdraws a grant; `false` if the customer has no such grant.
+    /// Withdraws a grant; `false` if the customer has no such grant or it was withdrawn before.
     mutating func withdrawGrant(_ id: String, of customer: CustomerID) throws -> Bool {
         let count = try connection.execute(
             """
@@ -290,7 +292,7 @@ extension Customer {
 }
 
 extension StoredAnswer {
-    /// The answer of a customer before the first computation.
+    /// The answer of a customer before the first computation. Also replaces a stored answer that must be recomputed.
     static let none = StoredAnswer(
         revision: 0, bytes: [], etag: "", validFrom: Date(milliseconds: 0), validUntil: Date(milliseconds: 0))
 

@@ -7,13 +7,14 @@ extension LedgerTransaction {
     /// Registers a customer and the token of its purchases. The customer gets all purchases that wait for this token,
     /// even if others claimed them. Returns the customer, or for an alias the customer that it belongs to.
     ///
-    /// Throws `CustomerRefusal.erased` for the pseudonym of an erased customer, whose data could not be erased again.
+    /// Throws `CustomerRefusal.erased` for the pseudonym of an erased customer, because its new data could not be
+    /// erased.
     ///
     /// - Parameters:
-    ///   - isPresenting: Whether the transaction only appends facts that the customer presents. The row of a new customer
-    ///     is then written once, with the answer.
-    ///   - isReading: Whether the transaction only computes the customer's answer. The pseudonym of an erased customer is
-    ///     then accepted.
+    ///   - isPresenting: Whether the transaction only appends facts that the customer presents. The row of a new
+    ///     customer is then written once, with the answer.
+    ///   - isReading: Whether the transaction only computes the customer's answer. The pseudonym of an erased customer
+    ///     is then accepted.
     @discardableResult
     mutating func register(
         _ name: CustomerID, isPresenting: Bool = false, isReading: Bool = false
@@ -47,8 +48,8 @@ extension LedgerTransaction {
         return name
     }
 
-    /// Reverts the registration of a new customer that presented facts but got no purchase. Its row was not written yet.
-    /// Returns `false` if the customer existed before or has a purchase now.
+    /// Reverts the registration of a new customer that presented facts but got no purchase. Its row was not written
+    /// yet. Returns `false` if the customer existed before or has a purchase now.
     mutating func unregister(_ customer: CustomerID) -> Bool {
         guard newcomers[customer] != nil, heldByNewcomers[customer, default: []].isEmpty else { return false }
         newcomers[customer] = nil
@@ -140,9 +141,9 @@ extension LedgerTransaction {
         return tokenOwner
     }
 
-    /// Returns the customer that has a token. If there are several, prefers a name to a UUID, then a customer to an
-    /// alias, then the one that was registered first, then the first by name. Sorts in memory, because there is rarely
-    /// more than one.
+    /// Returns the customer that has a token. If there are several, prefers a name that is not a UUID, then a customer
+    /// to an alias, then the one that was registered first, then the first by name. Sorts in memory, because there is
+    /// rarely more than one.
     func tokenOwner(of token: UUID) throws -> Attribution.TokenOwner? {
         var bearers = newcomers.filter { $0.value == token }
             .map { (name: $0.key, customer: $0.key, since: now.milliseconds) }

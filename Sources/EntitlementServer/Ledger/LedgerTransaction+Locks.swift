@@ -12,9 +12,9 @@ import StoreModel
 extension LedgerTransaction {
     /// Locks tokens of purchases.
     ///
-    /// A customer with a token can be registered while another transaction appends a purchase with the token. The second
-    /// transaction waits for the lock of the token's row, and then finds the rows of the first. Each customer, alias and
-    /// waiting purchase has a token row. So if the row is new, none of them exists.
+    /// A customer with a token can be registered while another transaction appends a purchase with the token. The
+    /// second transaction waits for the lock of the token's row, and then finds the rows of the first. Each customer,
+    /// alias and waiting purchase has a token row. So if the row is new, none of them exists.
     mutating func lock(tokens: Set<UUID>) throws { try lock(tokens: tokens, inserting: []) }
 
     /// Locks purchases that facts will be appended to, their tokens, and the customer's token. An unknown purchase gets
@@ -83,7 +83,7 @@ extension LedgerTransaction {
         locked.customers.formUnion(customers)
     }
 
-    /// Locks all purchases that customers have or that wait for them, and then the customers.
+    /// Locks the tokens of customers, all purchases that they have or that wait for them, and then the customers.
     mutating func lock(holdingsOf names: [CustomerID], and more: Set<TransactionID> = []) throws {
         guard connection.isConcurrent else { return }
         let customers = Set(try names.map { try customer(named: $0) ?? $0 })

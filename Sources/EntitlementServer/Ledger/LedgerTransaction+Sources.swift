@@ -7,7 +7,7 @@ import StoreModel
 
 /// The source of a fact (a JWS, the JSON of a receipt's purchase, or the request of a web shop) contains personal data,
 /// so it is encrypted (AES-256-GCM) with a key per purchase. The erasure of a customer deletes the keys of purchases
-/// that no other customer has. The sources of these purchases can then not be read, except in a backup from before the
+/// that no other customer has. The sources of these purchases can then be read only in a backup from before the
 /// erasure.
 extension LedgerTransaction {
     struct Sealed {

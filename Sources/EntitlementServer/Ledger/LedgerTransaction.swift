@@ -16,7 +16,7 @@ struct LedgerTransaction {
     var affected: Set<CustomerID> = []
     /// Customers without new facts: only time changes their answers.
     var continuing: Set<CustomerID> = []
-    /// Customers that were merged or erased.
+    /// Customers that were merged into another one, and the former names of erased customers.
     var removed: Set<CustomerID> = []
     /// The number of new facts, by kind.
     private(set) var appended: [String: Int] = [:]
@@ -135,9 +135,9 @@ struct LedgerTransaction {
 
     /// Returns the token that a new fact stores. If the source is not stored, only the presenter's own token is stored.
     ///
-    /// The token of an erased customer is not stored for a purchase that is older than the erasure, because the customer's
-    /// pseudonym would get the purchase. If a transfer of the purchase exists, the pseudonym's token is stored instead, so
-    /// that the transfer remains valid.
+    /// The token of an erased customer is not stored for a purchase that is older than the erasure, because the
+    /// customer's pseudonym would get the purchase. If a transfer of the purchase exists, the pseudonym's token is
+    /// stored instead, so that the transfer remains valid.
     private func keptToken(
         of row: FactRow, in purchase: Purchase?, presentedBy claimant: Claimant?
     ) throws -> UUID? {
@@ -328,7 +328,7 @@ struct LedgerTransaction {
         }
     }
 
-    /// Transfers a purchase to `customer`, independent of past and future claims.
+    /// Transfers a purchase to `customer`, regardless of which customers presented it.
     mutating func transfer(_ original: TransactionID, to customer: CustomerID) throws {
         try add(.transferred, on: original, by: customer, isErased: try purchase(original)?.isErased ?? false)
         try attribute(original)

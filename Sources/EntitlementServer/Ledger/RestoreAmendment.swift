@@ -6,13 +6,14 @@ import StoreModel
 /// The changes since a backup that its restore must not undo: created and revoked keys, and erased customers. They are
 /// read from the replaced ledger and applied to the copy that replaces it.
 ///
-///     try await backup.replace(path, keepingItAs: former) { try RestoreAmendment(of: $0) } amending: { copy, amendment in
+///     try await backup.replace(path, keepingItAs: former) { try RestoreAmendment(of: $0) } amending: { copy, amendment
+///     in
 ///         changes = try await amendment?.apply(to: copy, at: Date())
 ///     }
 package struct RestoreAmendment: Sendable {
     /// The result of an amendment.
     package struct Changes: Sendable {
-        /// Keys that the backup does not have.
+        /// Keys of the replaced ledger that the backup does not have.
         package fileprivate(set) var added: [APIKeys.Entry] = []
         /// Keys that were revoked since the backup.
         package fileprivate(set) var revoked: [APIKeys.Entry] = []
@@ -140,8 +141,8 @@ package struct RestoreAmendment: Sendable {
     }
 
     /// Returns whether the replaced ledger and this backup have the same origin. Each app gets a random secret when it
-    /// is first served, which does not change. Backups of the first version have no secret, so the times of creation
-    /// are compared.
+    /// is first served. The secret does not change. Backups of the first version have no secret, so the times of
+    /// creation are compared.
     private func hasSameOrigin(_ backup: any SQLConnection) throws -> Bool {
         return try backup.query("SELECT bundle_id, created_at, token_secret FROM app").allSatisfy { row in
             let name = ExactString(try row["bundle_id"])
@@ -153,8 +154,8 @@ package struct RestoreAmendment: Sendable {
 
     /// Returns whether the replaced ledger has all changes since the backup.
     ///
-    /// The result is `false` if the ledger lacks an event, key, revocation or erasure of the backup, or if an event id of
-    /// the backup belongs to another event: then the ledger continued from an older state.
+    /// The result is `false` if the ledger lacks an event, key, revocation or erasure of the backup, or if an event id
+    /// of the backup belongs to another event: then the ledger continued from an older state.
     ///
     /// After a restore of a ledger with an unknown last event, ids begin at `assumedLastEvent`. A backup that has only
     /// smaller ids is older than that restore. If the backup's last event is later than the last event that was
@@ -201,8 +202,8 @@ package struct RestoreAmendment: Sendable {
         }
     }
 
-    /// Returns an unused event id if the used ones are unknown: the milliseconds since 1970. It is unused because a ledger
-    /// has far less than one event per millisecond, also after an earlier restore of this kind.
+    /// Returns an unused event id if the used ones are unknown: the milliseconds since 1970. It is unused because a
+    /// ledger has far less than one event per millisecond, even after an earlier restore of this kind.
     private static func assumedLastEvent(at now: Date) -> Int64 { now.milliseconds }
 
     /// Returns the id of the last event, even if that event was deleted.
@@ -345,8 +346,8 @@ package struct RestoreAmendment: Sendable {
             """, transaction.values(.text(pseudonym.rawValue), .blob([])))
     }
 
-    /// Returns the pseudonym, with a suffix if it is used. Two customers of a backup have the same pseudonym if they were
-    /// merged before their erasure.
+    /// Returns the pseudonym, with a suffix if it is used. Two customers of a backup get the same pseudonym if they
+    /// were merged after the backup and erased later.
     private static func unused(
         _ pseudonym: CustomerID, in ledgerID: LedgerID, _ connection: any SQLConnection
     ) throws -> CustomerID {
@@ -394,7 +395,7 @@ private struct ErasedNames {
         return found.sorted { $0.key < $1.key }
     }
 
-    /// Returns the tokens in facts that belonged to erased customers.
+    /// Returns the tokens of erased customers that facts contain.
     func tokens(in ledgerID: LedgerID, _ connection: any SQLConnection) throws -> [(UUID, ErasedName)] {
         var found: [(UUID, ErasedName)] = []
         try connection.each(

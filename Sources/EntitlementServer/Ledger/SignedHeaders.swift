@@ -3,8 +3,8 @@ import SQLStorage
 
 /// The JWS headers of signed sources, each stored once and apart from the sources.
 ///
-/// A header contains the certificates, which are most of a source. Thousands of sources have the same header, because a
-/// store has few certificates. A header contains no personal data.
+/// A header contains the certificates, which make up most of a source. Thousands of sources have the same header,
+/// because a store has few certificates. A header contains no personal data.
 struct SignedHeaders: Sendable {
     private let database: any SQLDatabase
     /// The cached headers. Only committed ones are cached, because the current transaction may still be rolled back.

@@ -3,8 +3,8 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// Counts all responses, and logs those that the configuration selects. A successful request that is neither logged nor
-/// slow costs two clock readings and one lock.
+/// Counts all responses, and logs those of refused and failed requests, or all with `logsEveryRequest`. A successful
+/// request that is neither logged nor slow costs two clock readings and one lock.
 struct RequestObserver: Sendable {
     private let metrics: ServerMetrics
     private let logsEveryRequest: Bool

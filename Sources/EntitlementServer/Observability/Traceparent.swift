@@ -1,8 +1,8 @@
 import HTTPCore
 import Primitives
 
-/// The `traceparent` of a request (W3C Trace Context), which is logged, and sent with the calls of Apple's API that it
-/// causes. A malformed header is ignored, as the standard requires.
+/// The `traceparent` of a request (W3C Trace Context), which is logged, and sent with the calls of Apple's API that the
+/// request causes. A malformed header is ignored, as the standard requires.
 struct Traceparent: Sendable, Equatable {
     static let field = "traceparent"
     /// The trace of the request that the current task answers.

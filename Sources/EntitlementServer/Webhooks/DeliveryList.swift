@@ -56,8 +56,8 @@ struct DeliveryList {
             values + [.integer(id)])
     }
 
-    /// Queues a finished delivery again, as if it had never been attempted. It is due unless the customer has other open
-    /// deliveries.
+    /// Queues a finished delivery again, with no attempts. It is due unless the webhook has other open deliveries of
+    /// the customer.
     func replay(_ row: SQLRow, at now: Date) throws {
         let webhook = SQLValue.text(try row["webhook"])
         try connection.lockRows(DeliveryQueue.cursorLock, values + [webhook])

@@ -2,8 +2,8 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// The stored deliveries to one webhook. Each step is one transaction. So a crash between two steps can repeat a delivery,
-/// but loses none.
+/// The stored deliveries to one webhook. Each step is one transaction. So a crash between two steps can repeat a
+/// delivery, but loses none.
 ///
 /// Each customer's deliveries are made in order: one is `due`, and later ones are `waiting`.
 struct DeliveryQueue: Sendable {
@@ -137,8 +137,8 @@ struct DeliveryQueue: Sendable {
 
     // MARK: - Attempts
 
-    /// Claims due deliveries, at most one per customer. If enough are due, their number is at least `limit` and less than
-    /// twice `limit`.
+    /// Claims due deliveries, at most one per customer. Their number exceeds `limit` only if deliveries of erased
+    /// events were found, and is below twice `limit`.
     func claim(upTo limit: Int, at now: Date) async throws -> [Claimed] {
         let due = """
             SELECT id, environment, customer, event, attempts FROM webhook_delivery
@@ -224,7 +224,7 @@ struct DeliveryQueue: Sendable {
 
     // MARK: - Metrics
 
-    /// Returns the creation time of the oldest open delivery; `nil` if there is none.
+    /// Returns the creation time of the oldest due delivery; `nil` if there is none.
     func oldestCreation() throws -> Date? {
         let row = try database.read { connection in
             try connection.first(

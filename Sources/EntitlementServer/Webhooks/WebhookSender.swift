@@ -2,8 +2,9 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// Posts an app's events to one webhook, each at least once, and those of a customer in their order. It posts no damaged
-/// event. A failed delivery is repeated with growing pauses, and is dead after the last attempt.
+/// Posts an app's events to one webhook, those of a customer in their order. A receiver can get an event more than
+/// once. A failed delivery is repeated with growing pauses, and is dead after the last attempt. Damaged events are not
+/// posted.
 struct WebhookSender: Sendable {
     /// The number of concurrent attempts, each for another customer. Hanging attempts, which take more than a second,
     /// do not count. If more attempts than this number hang, the limit is the number of hanging attempts.

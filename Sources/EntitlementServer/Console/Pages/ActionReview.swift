@@ -4,7 +4,7 @@ import WebPages
 /// The page that shows the effect of an action, with the form that executes it.
 struct ActionReview: Sendable {
     let frame: ConsoleFrame
-    /// The customer that the action changes; `nil` for an action of the operations page.
+    /// The customer that the action concerns; `nil` for an action of the operations page.
     let customer: CustomerID?
     /// The path of the action, such as `/transfers`.
     let path: String

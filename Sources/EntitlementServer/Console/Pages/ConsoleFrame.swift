@@ -39,7 +39,7 @@ struct ConsoleFrame: Sendable {
         """
     }
 
-    /// The hidden fields of a form that changes something.
+    /// The hidden fields of each POST form of a session.
     var hidden: HTML {
         """
         <input type="hidden" name="form" value="\(formToken)">\
@@ -60,7 +60,8 @@ struct ConsoleFrame: Sendable {
 
     // MARK: - Values
 
-    /// Returns an identifier or another value from outside. Its writing direction does not affect the text around it.
+    /// Returns the markup of an identifier or another value from outside, whose writing direction does not affect the
+    /// text around it.
     static func code(_ text: String) -> HTML { "<code><bdi>\(text)</bdi></code>" }
 
     /// Returns a date in UTC.

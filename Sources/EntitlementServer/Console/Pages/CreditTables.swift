@@ -5,7 +5,7 @@ import WebPages
 struct CreditTables: Sendable {
     let record: CustomerRecord
 
-    /// The section of the customer's page; `nil` if the app has no credit.
+    /// The section of the customer's page; `nil` if the app has no kind of credit and the customer no credit grant.
     var html: HTML? {
         guard !record.credits.isEmpty || !record.creditGrants.isEmpty else { return nil }
         return """

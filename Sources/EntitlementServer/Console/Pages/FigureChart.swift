@@ -11,7 +11,7 @@ struct FigureChart: Sendable {
         let values: [FigureValue?]
     }
 
-    /// The largest number of lines. The table has all of them.
+    /// The largest number of lines. The CSV file has all of them.
     static let maximumLines = 6
 
     let title: String

@@ -23,7 +23,7 @@ struct SearchPage: Sendable {
             </form>
             <p class="hint">Finds the beginning of a customer id or an alias, and a complete transaction id or web order line \
             item id. It cannot find names and email addresses, or the order number in a mail of the App Store, because no \
-            signed data has them. It cannot find app account tokens and products, and purchases that no customer has.</p>
+            signed data has them. It cannot find app account tokens, products, or purchases that no customer has.</p>
             \(fault.map { fault -> HTML in "<p class=\"fault\" role=\"alert\">\(fault)</p>" })
             </section>
             <section class="card pane" aria-labelledby="results">
