@@ -134,7 +134,7 @@ extension StoreRules {
         return .alreadyOwned(state.current.latestID)
     }
 
-    /// Sells the first period of `plan` now. The rest of an active period is refunded.
+    /// Sells the first period of `plan` now. It replaces the last period if that one still gives access.
     private mutating func start(
         _ plan: Plan, _ offers: OrderOffers, _ order: Order, _ state: SubscriptionState?, in group: String,
         at now: Date,
