@@ -64,10 +64,10 @@ public struct StoreSetting: Sendable, Hashable {
     public static let notifySkippedTime = StoreSetting(
         name: "notifySkippedTime", kind: .choice(["latest", "all"]),
         summary: "which of several equal notifications of a skipped time are sent")
-    /// Whether each notification that has arrived is sent once more.
+    /// Whether each notification that arrives at the first attempt is sent once more.
     public static let notificationDuplicates = StoreSetting(
         name: "notificationDuplicates", kind: .flag,
-        summary: "a notification that has arrived is sent once more at once")
+        summary: "a notification that arrives at the first attempt is sent once more at once")
     /// Whether the later one of two waiting notifications of a purchase is sent first.
     public static let notificationsOutOfOrder = StoreSetting(
         name: "notificationsOutOfOrder", kind: .flag,
