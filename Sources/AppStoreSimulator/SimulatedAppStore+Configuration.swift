@@ -34,7 +34,7 @@ extension SimulatedAppStore {
         public var hostNames: [String] = []
         /// The files that are served below `/content/`.
         package var content: ContentFolder?
-        /// The http or https URL that receives notifications from now on; `nil` means the one in the settings.
+        /// The http or https URL for notifications, which replaces the one in the settings; `nil` keeps that one.
         public var notificationsURL: String?
         /// The transport of notifications; `nil` means that they are stored and not sent.
         public var notificationTransport: (any HTTPTransport)?

@@ -110,7 +110,8 @@ extension SimulatedAppStore {
     static let clockMoved: Int64 = -1
     private static let longestJump = 200.0 * 365 * 86400
 
-    /// Advances the clock. Everything that is due by the new time has happened when this function returns.
+    /// Advances the clock. Renewals that are due by the new time are visible when this function returns. Notifications
+    /// about them are sent later.
     ///
     /// Throws `malformed` unless the request has exactly one of period, seconds and instant. Throws `invalidValue` for
     /// a length of zero or of more than 200 years, for an instant that is not later than now, and for a new time in the

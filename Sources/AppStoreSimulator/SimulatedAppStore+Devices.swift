@@ -7,7 +7,8 @@ import StoreModel
 
 /// The functions for devices. For an app, StoreKit provides them.
 extension SimulatedAppStore {
-    /// The maximum number of updates in one answer. The next answer has the rest.
+    /// The number of updates in one answer, which also has all others of the same instant as the last one. The next
+    /// answer has the rest.
     static let updateLimit = 200
 
     /// Signs in a device. Throws `unknownAccount`, and the fault that the settings inject.

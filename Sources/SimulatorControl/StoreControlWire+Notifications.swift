@@ -2,19 +2,19 @@ import Foundation
 import StoreModel
 
 extension StoreControlWire {
-    /// A notification to the app's server, with its deliveries.
+    /// A notification to the app's server, with the attempts to send it.
     public struct Notification: Codable, Sendable, Equatable {
-        /// A delivery of the notification.
+        /// An attempt to send the notification.
         public struct Attempt: Codable, Sendable, Equatable {
-            /// The time of the delivery, in virtual time.
+            /// The time of the attempt, in virtual time.
             public var at: Date
-            /// The result in Apple's words, or `nil` during the delivery.
+            /// The result in Apple's words, or `nil` during the attempt.
             public var result: String?
             /// Creates an attempt.
             ///
             /// - Parameters:
-            ///   - at: The time of the delivery, in virtual time.
-            ///   - result: The result in Apple's words, or `nil` during the delivery.
+            ///   - at: The time of the attempt, in virtual time.
+            ///   - result: The result in Apple's words, or `nil` during the attempt.
             public init(at: Date, result: String? = nil) {
                 self.at = at
                 self.result = result
@@ -31,7 +31,7 @@ extension StoreControlWire {
         public var type: String
         /// The subtype in Apple's words.
         public var subtype: String?
-        /// The account of the purchase, or `nil` if the notification is not about a purchase.
+        /// The account, or `nil` if the notification is not about one account.
         public var account: String?
         /// The product.
         public var productID: ProductID?
@@ -39,11 +39,11 @@ extension StoreControlWire {
         public var transactionID: TransactionID?
         /// The original transaction.
         public var originalTransactionID: TransactionID?
-        /// The signed payload, or `nil` before the first delivery.
+        /// The signed payload, or `nil` before the first attempt.
         public var signedPayload: String?
-        /// The deliveries, the oldest first.
+        /// The attempts, the oldest first.
         public var attempts: [Attempt]
-        /// The time of the next delivery, or `nil` if there is none.
+        /// The time of the next attempt, or `nil` if there is none.
         public var due: Date?
 
         /// Creates a notification.
@@ -54,13 +54,13 @@ extension StoreControlWire {
         ///   - at: The time of the event. The signed payload has the same time.
         ///   - type: The type in Apple's words, for example `DID_RENEW`.
         ///   - subtype: The subtype in Apple's words.
-        ///   - account: The account of the purchase, or `nil` if the notification is not about a purchase.
+        ///   - account: The account, or `nil` if the notification is not about one account.
         ///   - productID: The product.
         ///   - transactionID: The transaction.
         ///   - originalTransactionID: The original transaction.
-        ///   - signedPayload: The signed payload, or `nil` before the first delivery.
-        ///   - attempts: The deliveries, the oldest first.
-        ///   - due: The time of the next delivery, or `nil` if there is none.
+        ///   - signedPayload: The signed payload, or `nil` before the first attempt.
+        ///   - attempts: The attempts, the oldest first.
+        ///   - due: The time of the next attempt, or `nil` if there is none.
         public init(
             number: Int64, uuid: String, at: Date, type: String, subtype: String? = nil, account: String? = nil,
             productID: ProductID? = nil,
@@ -87,7 +87,7 @@ extension StoreControlWire {
         package init(notifications: [Notification]) { self.notifications = notifications }
     }
 
-    /// The number of notifications that still wait for a delivery, and the time of the next delivery.
+    /// The number of notifications that will be sent again, and the time of the next attempt.
     package struct Deliveries: Codable, Sendable, Equatable {
         package var waiting: Int
         package var next: Date?

@@ -177,7 +177,7 @@ extension StoreControlWire {
         package init(transactions: [Transaction]) { self.transactions = transactions }
     }
 
-    /// The latest consumption information that the app's server sent, for a transaction with a refund request.
+    /// The latest consumption information that the app's server sent about a transaction.
     package struct Consumption: Codable, Sendable, Equatable {
         package var transactionID: TransactionID
         /// The time at which the server sent the information. This and the following values are missing until then.

@@ -22,7 +22,7 @@ extension StoreControlWire {
         public var autoRenews: Bool
         /// The product of the next period.
         public var renewsTo: ProductID
-        /// The end of the grace period, if a payment failed.
+        /// The end of the grace period, or `nil` outside of it.
         public var gracePeriodUntil: Date?
         /// The time until which the store repeats a failed payment.
         public var billingRetryUntil: Date?
@@ -51,7 +51,7 @@ extension StoreControlWire {
         ///   - expiresAt: The end of the current or last period.
         ///   - autoRenews: Whether the subscription renews.
         ///   - renewsTo: The product of the next period.
-        ///   - gracePeriodUntil: The end of the grace period, if a payment failed.
+        ///   - gracePeriodUntil: The end of the grace period, or `nil` outside of it.
         ///   - billingRetryUntil: The time until which the store repeats a failed payment.
         ///   - revokedAt: The date on which the store revoked the subscription.
         ///   - expirationIntent: The reason of the end: Apple's `expirationIntent`.

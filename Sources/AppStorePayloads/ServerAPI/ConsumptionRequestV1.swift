@@ -3,8 +3,9 @@ import Primitives
 import StoreModel
 
 extension AppStoreServerAPI {
-    /// The request of Send Consumption Information V1, about a consumable whose customer asks for a refund. Apple
-    /// requires every member. For an unknown value it takes `undeclared`.
+    /// The request of Send Consumption Information V1, about a consumable or an auto-renewable subscription whose
+    /// customer requests a refund. Apple requires every member except `refundPreference`. For an unknown value it takes
+    /// `undeclared`.
     public typealias ConsumptionRequestV1 = AppStorePayload<ConsumptionRequestV1Fields>
 
     /// The members of ``ConsumptionRequestV1`` that Apple documents.

@@ -20,7 +20,8 @@ extension AppStoreServerAPI {
         public let notificationSubtype = PayloadField<Subtype>("notificationSubtype")
         /// A transaction of the customer.
         public let transactionId = PayloadField<String>("transactionId")
-        /// Whether to return only notifications that have not arrived. More attempts to send them can follow.
+        /// Whether to return only notifications that failed and have not arrived since. More attempts to send them can
+        /// follow.
         public let onlyFailures = PayloadField<Bool>("onlyFailures")
     }
 

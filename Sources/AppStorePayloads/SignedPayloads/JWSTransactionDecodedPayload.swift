@@ -29,7 +29,7 @@ public final class JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
     public let originalPurchaseDate = PayloadField<Date>("originalPurchaseDate")
     /// The end of the subscription period. The subscription is inactive from this instant.
     public let expiresDate = PayloadField<Date>("expiresDate")
-    /// The number of consumables that were bought.
+    /// The number of units that were bought.
     public let quantity = PayloadField<Int>("quantity")
     /// The kind of product.
     public let type = PayloadField<ProductType>("type")

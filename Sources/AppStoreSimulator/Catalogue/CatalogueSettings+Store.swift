@@ -2,8 +2,8 @@ import Primitives
 import StoreModel
 
 extension CatalogueSettings {
-    /// The values of the simulator's settings by name, converted from the file. Contains only settings that the
-    /// simulator has, and that differ from its defaults.
+    /// The values of the simulator's settings by name, converted from the file. Contains a known storefront that the
+    /// file names, and those other settings that differ from the simulator's defaults.
     ///
     ///     catalogue.settings.storeSettings      // ["askToBuy": true, "gracePeriod": "16d"]
     ///

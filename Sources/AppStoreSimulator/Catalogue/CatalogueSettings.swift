@@ -23,7 +23,7 @@ package struct CatalogueSettings: Sendable, Hashable {
     package var failsTransactions = false
     /// The error of failing transactions; `nil` means an unknown error.
     package var transactionError: TransactionError?
-    /// The APIs that fail, each with its error.
+    /// The APIs that can fail, each with its error and a switch.
     package var simulatedErrors: [SimulatedFailure] = []
     /// Whether a purchase needs no confirmation by the customer.
     package var hidesDialogs = false

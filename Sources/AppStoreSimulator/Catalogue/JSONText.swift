@@ -18,7 +18,7 @@ struct JSONText {
     /// Sets the value at a place, or removes it.
     ///
     /// A new member of an object is inserted in the order of the names, or at the end if they have none. An element can
-    /// be added after the last. Returns `false` if the place does not exist.
+    /// be added after the last. Returns `false` if the document cannot have a value at the place.
     mutating func set(_ steps: [String], to value: JSONValue?) -> Bool {
         var position = skippingSpace(0)
         guard let last = steps.last else {

@@ -14,7 +14,7 @@ struct StorefrontCatalogue: Sendable {
     var storefront: Storefront { catalogue.storefront }
 }
 
-/// The catalogue for each storefront. Each is made on its first use.
+/// The catalogue for each storefront. All except `home` are made on their first use.
 final class StorefrontCatalogues: Sendable {
     /// The catalogue for the storefront in its settings.
     let home: StorefrontCatalogue

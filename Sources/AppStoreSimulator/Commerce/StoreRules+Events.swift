@@ -4,7 +4,8 @@ import StoreModel
 /// The events of a subscription other than purchases. A function that returns an optional record returns `nil` if
 /// nothing changes.
 extension StoreRules {
-    /// Turns auto-renewal on or off. Turning it off leaves access until the current period ends.
+    /// Turns auto-renewal on or off. After it is turned off, access lasts until the current period ends, and in the grace
+    /// period it ends at once.
     static func setAutoRenew(_ isOn: Bool, _ state: SubscriptionState, at now: Date) -> SubscriptionRecord? {
         guard state.isRunning, state.autoRenews != isOn else { return nil }
         return changed(state, at: now) { $0.renewal.offSince = isOn ? nil : now }

@@ -36,7 +36,7 @@ extension StoreRules {
 
     /// The instant at which another plan of the group begins. An upgrade, and a plan of the same level and length,
     /// begin at once. A downgrade, a plan of the same level and another length, and the same plan begin at the renewal.
-    /// The set is closed.
+    /// In billing retry every plan begins at once. The set is closed.
     private enum Change { case atOnce, atRenewal }
 
     private func change(from state: SubscriptionState, to item: CatalogueItem) -> Change? {
@@ -134,7 +134,7 @@ extension StoreRules {
         return .alreadyOwned(state.current.latestID)
     }
 
-    /// Sells the first period of `plan` now. The rest of an active period is refunded.
+    /// Sells the first period of `plan` now. It replaces the last period if that one still gives access.
     private mutating func start(
         _ plan: Plan, _ offers: OrderOffers, _ order: Order, _ state: SubscriptionState?, in group: String,
         at now: Date,

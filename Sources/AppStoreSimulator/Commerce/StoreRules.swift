@@ -89,7 +89,7 @@ struct StoreRules: Sendable {
         }
     }
 
-    /// Returns a reason to refuse an order that does not depend on the time or on earlier purchases; `nil` if there is
+    /// Returns the failure of an order that the store refuses at any time and after any purchases; `nil` if there is
     /// none.
     func refusal(of order: Order) -> StoreFailure? {
         guard mayPay else {
@@ -142,8 +142,8 @@ struct StoreRules: Sendable {
     /// Holds an order until it is approved or its interruption is resolved. An order that would sell nothing now does
     /// not wait.
     ///
-    /// An order that waits for approval is reported as deferred. An interrupted one is reported as failed and completed
-    /// later.
+    /// The payment of an order that waits for approval is reported as deferred, and that of an interrupted order as
+    /// failed.
     mutating func hold(_ order: Order, for reason: HeldOrder.Reason, _ existing: ExistingPurchases, at now: Date)
         -> Outcome
     {

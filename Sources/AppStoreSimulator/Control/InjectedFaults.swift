@@ -22,7 +22,7 @@ public struct InjectedFaults: Sendable, Hashable {
     public struct Answer: Sendable, Hashable {
         /// The real time before the answer, in seconds.
         public var delay = 0.0
-        /// The error with which the call fails; `nil` if it succeeds.
+        /// The injected error; `nil` if there is none.
         public var failure: StoreFailure?
     }
 
@@ -54,7 +54,7 @@ extension InjectedFaults.API {
         self == .purchase ? InjectedFaults.Kind.allCases : InjectedFaults.Kind.generic
     }
 
-    /// A description of the call, which continues with "is answered".
+    /// The call as the subject of a sentence that continues with "is answered".
     var summary: String {
         switch self {
         case .signIn: "a sign-in"

@@ -61,7 +61,7 @@ extension Catalogue {
 }
 
 extension StoreRules {
-    /// Returns the state of a code for the customer of `order`, and the reason if the store would refuse it.
+    /// Returns the state of a code for the customer of `order`, and the reason if the code is unavailable.
     func codeState(
         of order: Order, _ existing: ExistingPurchases, at now: Date
     ) -> (StoreControlWire.OfferCode.State, String?) {

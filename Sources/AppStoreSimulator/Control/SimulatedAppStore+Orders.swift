@@ -285,8 +285,8 @@ extension SimulatorEvent {
         return try sell(order)
     }
 
-    /// Makes an order a payment of a device. The transaction number makes the identifier of the payment unique, and
-    /// equal in equal stores.
+    /// Makes an order a payment of a device. The payment's identifier follows from the store's seed and the transaction
+    /// number, so it is unique and reproducible.
     ///
     /// Throws `unknownDevice` for a device of another account.
     mutating func setPayment(of device: DeviceID, in order: inout Order) throws {

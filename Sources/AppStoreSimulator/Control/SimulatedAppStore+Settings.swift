@@ -77,7 +77,7 @@ extension SimulatedAppStore {
         if let failure = answer.failure { throw failure }
     }
 
-    /// Waits for some seconds of real time, at most until the store closes.
+    /// Waits for some seconds of real time, at most until the store closes or the task is cancelled.
     func pause(for seconds: Double) async {
         let base = configuration.baseClock
         let deadline = base.now().addingTimeInterval(seconds)

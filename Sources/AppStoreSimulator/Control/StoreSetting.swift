@@ -33,13 +33,14 @@ public struct StoreSetting: Sendable, Hashable {
     public static let gracePeriod = StoreSetting(
         name: "gracePeriod", kind: .choice(["off", "3d", "16d", "28d"]),
         summary: "the length of the grace period after a failed renewal")
-    /// Whether every purchase of every account waits for approval.
+    /// Whether every purchase waits for approval, except on accounts with their own value.
     public static let askToBuy = StoreSetting(
-        name: "askToBuy", kind: .flag, summary: "every purchase of every account waits for approval")
-    /// Whether every purchase of every account is interrupted.
+        name: "askToBuy", kind: .flag,
+        summary: "every purchase waits for approval, except on accounts with their own value")
+    /// Whether every purchase is interrupted, except on accounts with their own value.
     public static let interruptedPurchases = StoreSetting(
         name: "interruptedPurchases", kind: .flag,
-        summary: "every purchase of every account is interrupted until the customer has resolved a problem")
+        summary: "every purchase is interrupted until it is resolved, except on accounts with their own value")
     /// Whether the payment of every renewal fails.
     public static let renewalsFail = StoreSetting(
         name: "renewalsFail", kind: .flag, summary: "the payment of every renewal fails")
@@ -63,10 +64,10 @@ public struct StoreSetting: Sendable, Hashable {
     public static let notifySkippedTime = StoreSetting(
         name: "notifySkippedTime", kind: .choice(["latest", "all"]),
         summary: "which of several equal notifications of a skipped time are sent")
-    /// Whether each notification that has arrived is sent once more.
+    /// Whether each notification that arrives at the first attempt is sent once more.
     public static let notificationDuplicates = StoreSetting(
         name: "notificationDuplicates", kind: .flag,
-        summary: "a notification that has arrived is sent once more at once")
+        summary: "a notification that arrives at the first attempt is sent once more at once")
     /// Whether the later one of two waiting notifications of a purchase is sent first.
     public static let notificationsOutOfOrder = StoreSetting(
         name: "notificationsOutOfOrder", kind: .flag,

@@ -2,9 +2,9 @@ import SQLStorage
 
 /// The valid ranges of the numbers in an imported state. Another number is refused before the commit.
 ///
-/// After an import the store counts on from the imported numbers. So rows that it reads later are checked against wider
-/// ranges: `readable` and `instant`. In these ranges no sum overflows: two instants, the number of a transaction and a
-/// count, or a counter and 1.
+/// The store continues counting from imported numbers. So rows that it reads later are checked against wider ranges:
+/// `readable` and `instant`. In these ranges no sum of two instants, of a transaction number and a count, or of a
+/// counter and 1 overflows.
 enum ColumnRange {
     static let flag: ClosedRange<Int64> = 0...1
     static let counter: ClosedRange<Int64> = 0...(1 << 53)
@@ -92,7 +92,7 @@ enum ColumnRange {
         "promoted_purchase": ["account": key, "at": event],
     ]
 
-    /// Throws `unexpectedValue` for a number that the store does not write into that column.
+    /// Throws `unexpectedValue` for a number outside `range`.
     static func check(_ number: Int64, in range: ClosedRange<Int64>, as name: String) throws(SQLError) {
         guard !range.contains(number) else { return }
         throw SQLError(

@@ -3,7 +3,7 @@ import Foundation
 import SQLStorage
 import StoreModel
 
-/// An attempt to send a notification that was recorded and has not ended.
+/// A recorded attempt to send a notification that has not ended.
 struct SendAttempt: Sendable, Hashable {
     var notification: Int64
     var uuid: String
@@ -87,7 +87,7 @@ extension SimulatorDatabase {
             [.integer(attempt.notification), SQLValue(attempt.next), SQLValue(due)])
     }
 
-    /// Ends the attempts that were under way when the store closed. Their results are unknown.
+    /// Ends the attempts that were under way when the store closed or exported its state. Their results are unknown.
     func endLostAttempts() throws {
         try sql.execute(
             "UPDATE attempt SET result = ?1 WHERE result IS NULL",

@@ -70,7 +70,8 @@ extension SimulatorDatabase {
                 + "page from the App Store Server API, or start with a new data folder and advance the clock less.")
     }
 
-    /// The transactions that give an account access: the current period of each subscription, and owned purchases.
+    /// The transactions that give an account access: the current period of each active subscription, and owned
+    /// purchases.
     func entitlements(of account: Int64, at now: Date) throws -> [(TransactionRecord, SubscriptionState?)] {
         let active = try states(of: account, at: now)
             .filter(\.isActive).map { ($0.latest, Optional($0)) }

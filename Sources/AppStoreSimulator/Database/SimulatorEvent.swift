@@ -9,7 +9,8 @@ import StoreModel
 struct SimulatorEvent {
     let db: SimulatorDatabase
     let now: Date
-    /// The accounts that the event concerns: the one that acts, then the rest of its family.
+    /// The accounts that the event concerns: the one that acts, then the other members of its family or of the family
+    /// that it joins.
     let accounts: [SimulatorDatabase.Account]
     let conditions: RenewalConditions
     private(set) var rules: StoreRules

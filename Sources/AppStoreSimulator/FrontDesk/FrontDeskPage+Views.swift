@@ -132,7 +132,7 @@ extension FrontDeskPage {
             <button type="submit">Inject</button>
             </form>
             <h3>Other settings</h3>
-            <p class="soft">They apply to all accounts.</p>
+            <p class="soft">They apply to all accounts that have no value of their own.</p>
             <div id="settings">\(settings.filter { !$0.setting.isFault }
                 .map { Self.form(of: $0.setting, number: $0.number) }.joined())</div>
             """)

@@ -56,7 +56,7 @@ struct RedirectTrail: Sendable {
     private(set) var url: String
     private var visited: Set<ExactString>
 
-    /// The statuses that are followed with a POST. 302 is one of them, as for most API clients.
+    /// The statuses that are followed with a POST.
     static let statuses: Set<Int> = [301, 302, 307, 308]
     static let limit = 5
 

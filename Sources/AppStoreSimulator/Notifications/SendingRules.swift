@@ -8,7 +8,7 @@ struct SendingRules: Sendable, Hashable {
     /// The URL of the app's server; `nil` if no notifications are sent.
     var url: String?
     var schedule = RetrySchedule.production
-    /// Whether each delivered notification is sent a second time.
+    /// Whether each notification that arrives at the first attempt is sent a second time.
     var duplicates = false
     /// Whether the second of two waiting notifications about one purchase is sent first.
     var swapsNeighbours = false

@@ -95,7 +95,7 @@ struct ScenarioCall: Sendable {
     /// Whether a path parameter can be the name of a step.
     private static func isNamed(_ parameter: String) -> Bool { ["transaction", "device"].contains(parameter) }
 
-    /// Throws for a string that is neither the name of an earlier step nor an id of the store.
+    /// Throws for a string that is not the name of an earlier step and cannot be an id of the store.
     static func check(_ text: String, at place: JSONPlace, _ names: Set<String>) throws {
         guard !names.contains(text), text.first?.isLetter ?? true, UUID(text: text) == nil else { return }
         throw place.finding("no earlier step gave the name \"\(text)\"")

@@ -30,8 +30,8 @@ struct ScenarioExpectation: Sendable {
     /// The members of `expect` that select an account or an object. They are not expected values.
     private static let qualifiers = ["account", "transaction", "device", "family", "setting", "product"]
 
-    /// The endpoints that can be expected, by id. An endpoint for one object, such as `account`, cannot; use
-    /// `accounts`.
+    /// The endpoints that can be expected, by id. `account` and `setting` cannot, because they are qualifiers; use
+    /// `accounts` and `settings`.
     private static let endpoints: [String: Endpoint<StoreHandler>] = Dictionary(
         uniqueKeysWithValues: StoreEndpoints.all.filter { endpoint in
             endpoint.method == .get && endpoint.tag == .control && !qualifiers.contains(endpoint.id)

@@ -121,7 +121,7 @@ struct ScenarioMatch {
         }
     }
 
-    /// Returns the lines of two aligned lists, with the fewest possible differences.
+    /// Returns the lines of two aligned lists.
     private func listLines(_ expected: [JSONValue], _ actual: [JSONValue], allowsOthers: Bool = false) -> [Line] {
         let expectedMembers = expected.reduce(into: JSONMembers()) { all, element in
             guard case .object(let members) = element else { return }

@@ -169,7 +169,7 @@ private struct ScenarioRun {
         try key.token(at: store.configuration.baseClock.now())
     }
 
-    /// Delivers the due notifications, unless no notifications are sent.
+    /// Delivers the due notifications. Does nothing while the store sends no notifications.
     private func deliver() async throws {
         do {
             try await store.deliverNotifications()
@@ -218,7 +218,7 @@ private struct ScenarioRun {
             method: endpoint.method, url: query.isEmpty ? path : path + "?" + query.joined(separator: "&"))
     }
 
-    /// Returns all notifications, in the order of their instants.
+    /// Returns the notifications about `account`, or all for `nil`, in the order of their instants.
     private func notifications(of account: String?) throws -> [StoreControlWire.Notification] {
         var all: [StoreControlWire.Notification] = []
         while true {

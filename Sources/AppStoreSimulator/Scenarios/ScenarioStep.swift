@@ -78,7 +78,7 @@ struct ScenarioStep: Sendable {
     }
 }
 
-/// The words for actions: the id of each endpoint that changes something, and a few shorter forms.
+/// The words for actions: the id of each endpoint that is an action, and a few shorter forms.
 enum ScenarioWords {
     struct Word: Sendable {
         var read: @Sendable (JSONPlace, Set<String>) throws -> ScenarioStep.Action
@@ -194,6 +194,6 @@ enum ScenarioWords {
 }
 
 extension Endpoint<StoreHandler> {
-    /// Whether it changes something, which makes it an action of scenarios.
+    /// Whether it is an action of scenarios: every endpoint except those of GET and `runScenario`.
     var isAction: Bool { method != .get && tag != .documents && id != "runScenario" }
 }

@@ -3,8 +3,7 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// The consumption information of an app's server about a purchase with a refund request, in either version of Apple's
-/// request.
+/// The consumption information of an app's server about a purchase, in either version of Apple's request.
 struct ConsumptionReport: Sendable, Hashable {
     /// The version of Apple's request: 1 or 2.
     let version: Int

@@ -11,7 +11,7 @@ struct ListPosition: Sendable, Comparable {
     static func < (left: Self, right: Self) -> Bool { (left.at, left.number) < (right.at, right.number) }
 }
 
-/// The page tokens of one list. A token contains a hash of its list and is not valid for another one.
+/// The page tokens of one list. A token contains a hash of its list's identity and is not valid for another list.
 struct PageTokens: Sendable {
     /// The identity of the list: its kind, its customer and its filters.
     let subject: String

@@ -29,7 +29,7 @@ final class ServerAuthenticator: Sendable {
     /// Applies `rules` to all later requests.
     func follow(_ rules: ServerRules) { self.rules.withLock { $0 = rules } }
 
-    /// The delay of each response, in seconds of real time.
+    /// The delay of each response to an authenticated request, in seconds of real time.
     var delay: Double { rules.withLock { $0.delay } }
 
     /// Throws `SignedDataError` with the reason unless the request has a token that is valid now.

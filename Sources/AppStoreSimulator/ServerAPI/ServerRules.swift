@@ -24,9 +24,9 @@ struct ServerRules: Sendable, Hashable {
     }
 
     var rateLimit = RateLimit.off
-    /// The error of every response.
+    /// The error of every response to an authenticated request.
     var failure: AppStoreServerAPI.ErrorCode?
-    /// The delay of each response, in seconds of real time.
+    /// The delay of each response to an authenticated request, in seconds of real time.
     var delay = 0.0
 
     /// Reads the rules from settings by name. Other settings are ignored.

@@ -33,7 +33,8 @@ package final class Certificate: @unchecked Sendable {
         try self.init(owning: pointer, der: der)
     }
 
-    /// Creates a certificate from DER, or from the first certificate in PEM. Throws `certificateMalformed`.
+    /// Creates a certificate from DER, or from the first certificate in PEM. Throws `certificateMalformed`, also for a
+    /// damaged later certificate in PEM.
     package convenience init(_ encoded: [UInt8]) throws(SignedDataError) {
         guard PEM.isPEM(encoded) else {
             try self.init(der: encoded)

@@ -112,10 +112,10 @@ package final class CertificateChain: Sendable {
         return ([only], anchor, trusting)
     }
 
-    /// Throws `certificateExpired` unless `validity` contains the second of `instant`.
+    /// Throws `certificateExpired` unless `validity` without its last second contains the second of `instant`.
     ///
-    /// The last second counts as expired, as in OpenSSL, although RFC 5280 section 4.1.2.5 includes it: a chain that
-    /// OpenSSL refuses is not accepted.
+    /// RFC 5280 section 4.1.2.5 includes the last second, but OpenSSL counts it as expired. A chain that OpenSSL
+    /// refuses is not accepted.
     func check(at instant: Date) throws(SignedDataError) {
         let second = Date(timeIntervalSince1970: instant.timeIntervalSince1970.rounded(.down))
         if validity.contains(second), second < validity.upperBound { return }

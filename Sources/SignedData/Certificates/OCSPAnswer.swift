@@ -53,7 +53,7 @@ struct OCSPAnswer: Sendable, Equatable {
         SignedDataError(.onlineCheckFailed, "The OCSP answer cannot be used. \(reason)")
     }
 
-    /// Returns the value that `read` parses from all of `der`, or `nil` if bytes follow it.
+    /// Returns the value that `read` parses from all of `der`, or `nil` if `read` fails or bytes follow the value.
     private static func parsed(
         _ der: [UInt8], _ read: (UnsafeMutablePointer<UnsafePointer<UInt8>?>, Int) -> OpaquePointer?,
         _ free: (OpaquePointer?) -> Void

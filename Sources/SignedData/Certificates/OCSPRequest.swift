@@ -10,8 +10,8 @@ struct OCSPRequest: Sendable {
     let issuer: Certificate
 
     /// Creates a request. It identifies the certificate by the SHA-1 of its issuer's name and key and by its serial
-    /// number, as RFC 5019 section 2.1.1 requires and all responders accept. The digest only identifies the issuer; the
-    /// security of the answer does not depend on it.
+    /// number, as RFC 5019 section 2.1.1 requires. The digest only identifies the issuer; the security of the answer
+    /// does not depend on it.
     ///
     /// A nonce has 32 bytes (RFC 9654 section 2.1). Throws `chainInvalid` if the certificate has no OCSP responder.
     init(about subject: Certificate, issuedBy issuer: Certificate, withNonce: Bool) throws(SignedDataError) {

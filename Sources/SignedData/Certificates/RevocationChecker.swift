@@ -5,7 +5,7 @@ import Primitives
 ///
 /// A verifier with a checker accepts only documents whose leaf and intermediate certificates have a current answer
 /// "good". Without an answer it throws `onlineCheckFailed`, and a retry may succeed. The error `revoked` is final. A
-/// missing answer is not cached and is requested again the next time.
+/// missing answer is not cached and is requested again the next time. Local chains of one certificate are not checked.
 ///
 ///     let checker = RevocationChecker(configuration: .init { url, body in try await post(body, to: url) })
 ///     var configuration = SignedDataVerifier.Configuration(bundleIDs: ["com.example"], environments: [.production])

@@ -2,7 +2,7 @@ import COpenSSL
 import Foundation
 import Primitives
 
-/// The verified certificates of a receipt and the key for its signature. It is created once for each set of
+/// The verified certificates of a receipt and the key for its signature. A verifier caches it by the set of
 /// certificates.
 final class ReceiptSignerChain: Sendable {
     let chain: CertificateChain

@@ -14,8 +14,8 @@ extension ReceiptVerifier {
         /// The accepted environments, with the names of `AppReceipt.environment`, or `nil` for any except the local
         /// ones. Volume Purchase Program receipts count as production or sandbox. Use `nil` only to inspect a file.
         ///
-        /// Receipts of StoreKit Testing in Xcode are accepted only if this set has `xcode` and their certificate is
-        /// among the anchors.
+        /// Receipts of StoreKit Testing in Xcode are accepted only if this set has `xcode` and their certificate or its
+        /// key is among the anchors.
         public var environments: Set<AppStoreEnvironment>?
 
         /// The instant at which the certificates must be valid, or `nil` for the creation date of the receipt.

@@ -49,7 +49,7 @@ public struct SigningChain: Sendable {
     ///
     /// - Parameter pem: The text.
     /// - Throws: `SignedDataError` with `signingChainInvalid` unless the text has three certificates and their keys,
-    ///   leaf first, that form a chain; with `certificateMalformed` or `keyMalformed` if a part cannot be read.
+    ///   leaf first, that form a chain; with `certificateMalformed` if a certificate cannot be read.
     public init(pem: [UInt8]) throws(SignedDataError) {
         let certificates = try Certificate.all(inPEM: pem)
         let keys = Self.privateKeys(in: pem)

@@ -84,7 +84,7 @@ package struct CreditAccount: Hashable, Sendable {
         return take(cost - given)
     }
 
-    /// Takes as much of a cost as the purchases ever gave, including refunded units. Ignores the balance.
+    /// Takes as much of a cost as the purchases have unspent units, including refunded ones. Ignores the balance.
     package mutating func settle(_ cost: Int) -> [Portion] { take(cost) { max(0, $0.given - $0.spent) } }
 
     private mutating func take(_ cost: Int, of available: (Source) -> Int = { max(0, $0.left) }) -> [Portion] {

@@ -49,10 +49,10 @@ struct SubscriptionTimeline {
             startedAt: periods.map(\.originalPurchaseDate).min() ?? period.originalPurchaseDate)
     }
 
-    /// Returns the period that gives access. Without one, returns the last period, which shows why access ended.
+    /// Returns the period that gives access: a period that has started or, without one, the next period. The store has
+    /// sold the next period already, and the store's clock can be ahead of the local clock.
     ///
-    /// If no period that has started gives access, the next period gives access already. The store has sold it, and the
-    /// store's clock can be ahead of the local clock.
+    /// If no period gives access, returns the last period, which shows why access ended.
     private func current(at instant: Date) -> TransactionFact {
         let started = notUpgraded.filter { $0.purchaseDate <= instant }
         let givesAccess = { (period: TransactionFact) in

@@ -83,7 +83,7 @@ public struct StoreMessage: Hashable, Sendable, Codable, Identifiable {
         public static let show = Answer(rawValue: "show")
         /// The customer agrees to the higher price.
         public static let accept = Answer(rawValue: "accept")
-        /// The customer does not agree. The subscription ends with its period.
+        /// The customer declines. After a declined price increase, the subscription ends with its period.
         public static let decline = Answer(rawValue: "decline")
     }
 }

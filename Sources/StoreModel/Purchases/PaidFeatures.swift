@@ -52,8 +52,9 @@ public struct PaidFeatures: Equatable, Sendable {
     /// Returns the features of both collections.
     ///
     /// Two reports of one purchase have the same feature, source and original transaction, and become one. The server's
-    /// report has priority over the device's, and a current report over a last known one. Otherwise the report whose
-    /// period began later is kept. If both began at the same time, the report of this collection is kept.
+    /// report has priority over the device's, and a current report over a last known one. Otherwise, of two
+    /// subscription periods the one that began later is kept. If both began at the same time or one has no period, the
+    /// report of this collection is kept.
     ///
     /// - Parameter other: The other collection.
     /// - Returns: The merged features.

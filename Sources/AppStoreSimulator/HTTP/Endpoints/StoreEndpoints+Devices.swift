@@ -112,7 +112,7 @@ extension StoreEndpoints {
         ) { call in await call.store.clockState(after: call.integer("after"), wait: call.seconds("wait")) },
         endpoint(
             .post, "/control/v1/clock/advance", "advance",
-            "Advance virtual time, and process everything that is due by then",
+            "Advance virtual time by a period or a number of seconds, or to an instant",
             taking: StoreControlWire.Advance.self, refusals: [.invalidValue]
         ) { call, body in try await call.store.advance(body) },
         endpoint(
