@@ -1,7 +1,7 @@
 """A small backend that decides which customers may use the app.
 
-It accepts data that is signed under the App Store's root. For each notification of a subscription it requests the status
-from the App Store, so that the order and repetition of notifications do not matter. Customers are identified by
+It accepts only data that is signed under the App Store's root. For each notification of a subscription it requests the
+status from the App Store, so that the order and repetition of notifications do not matter. Customers are identified by
 `appAccountToken`.
 
     backend.py STORE.json PORT        STORE.json is the first line of `souk simulate`
@@ -29,7 +29,7 @@ class Customers:
             environment=Environment.SANDBOX, bundle_id=store["bundleID"])
         self.client = AppStoreServerAPIClient(
             Path(api["privateKey"]).read_bytes(), api["keyID"], api["issuerID"], store["bundleID"], Environment.SANDBOX)
-        # The one line that a backend in production does not have.
+        # Sends the requests to the simulator. A backend in production does not have this line.
         self.client._base_url = store["listening"]
         self.lock = threading.Lock()
         self.known = {}
@@ -66,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
             body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
             self.customers.notify(body["signedPayload"])
         except (VerificationException, ValueError, KeyError):
-            return self.answer(400, {"error": "not signed by the App Store"})
+            return self.answer(400, {"error": "not a notification that the App Store signed"})
         except Exception as error:  # The App Store sends the notification again.
             print(error, file=sys.stderr)
             return self.answer(500, {"error": "try again"})

@@ -1,8 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-/// Programs that each use only a few products of Souk. `Scripts/check-linkage` compares the
-/// linked libraries of each binary with ARCHITECTURE.md, and runs it.
+/// Programs that each use only a few products of Souk. `Scripts/check-linkage` compares the linked libraries of each
+/// binary with ARCHITECTURE.md, and runs the binary.
 let programs: [(name: String, products: [String])] = [
     ("StoreValues", ["StoreModel"]),
     ("RequestRouting", ["HTTPCore"]),

@@ -1,6 +1,6 @@
 import Purchases
 
-/// The failures of the in-app store. Its calls throw `PurchaseError`, as those of `PurchaseClient` do.
+/// The codes of the in-app store's errors and events. Its calls throw `PurchaseError`, as those of `PurchaseClient` do.
 extension PurchaseError.Code {
     /// A setting that the configuration of the store needs is missing; the message names it.
     public static let missingSetting = Self(rawValue: "missingSetting")
@@ -83,6 +83,6 @@ extension PurchaseError.Code {
     public static let contentExtractionFailed = Self(rawValue: "contentExtractionFailed")
     /// The disk has no space for the content.
     public static let diskFull = Self(rawValue: "diskFull")
-    /// This user may not read or write the content folder.
+    /// The process may not read or write a file of the content.
     public static let notPermitted = Self(rawValue: "notPermitted")
 }

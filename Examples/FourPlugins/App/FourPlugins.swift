@@ -7,8 +7,8 @@ enum FourPlugins {
 
         An app of four plugins (a journey, a domain model, the network, a store) that exchange only messages of the
         hub. It plays the four sequence diagrams of the hub's version Alpha.9 and a purchase, and prints the messages:
-        calls from the hub's trace, and events as they were sent. A solid arrow is a call or its result, a dotted arrow
-        is an event.
+        calls from the hub's trace, events as they were sent, and the requests to the server. A solid arrow is a call,
+        its result or an action of a plugin. A dotted arrow is an event or a response of the server.
 
           --mermaid   print Mermaid sequence diagrams
           --help      print this text

@@ -41,7 +41,7 @@ enum PromoCodes {
         let offline = try await client.collectPaidFeatures()
         print("Without the backend: \(names(offline.value))")
         for report in offline.reports {
-            print("  \(report.pluginName): \(report.didAnswer ? "answered" : "said before")")
+            print("  \(report.pluginName): \(report.didAnswer ? "answered" : "no answer, so the last one is used")")
         }
         await client.close()
     }

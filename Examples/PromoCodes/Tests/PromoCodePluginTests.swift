@@ -134,7 +134,9 @@ import Testing
         }
     }
 
-    @Test func `without the backend the other plugin answers, and the report of this one has the error`() async throws {
+    @Test func `without the backend the other plugin answers, and the report of the promo plugin has the error`()
+        async throws
+    {
         // Reserved, so that no other process listens there after the backend has stopped.
         try await withBackend(at: ReservedPort()) { world in
             let client = try await world.client(beside: [KioskPlugin()])
@@ -157,7 +159,7 @@ import Testing
         }
     }
 
-    @Test func `no request is sent without a user, and a user with an empty id is rejected`() async throws {
+    @Test func `calls without a user fail with noUserId, and a user with an empty id is rejected`() async throws {
         try await withBackend { world in
             let client = try await world.client(nil)
             #expect(await code { try await client.getPaidFeatures() } == .noUserId)

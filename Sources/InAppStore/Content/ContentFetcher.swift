@@ -30,7 +30,7 @@ public protocol ContentFetcher: Sendable {
 }
 
 extension ContentFetcher {
-    /// Does nothing. The store removes the content of the order's work folder.
+    /// Does nothing. The store removes the order's work folder itself.
     public func release(_ order: ContentOrder) async {}
 }
 

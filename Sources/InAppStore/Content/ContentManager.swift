@@ -17,7 +17,7 @@ public protocol ContentManager: Sendable {
     /// - Parameters:
     ///   - product: The product whose content to fetch.
     ///   - parameters: The product's `contentFetcherParameters`.
-    /// - Returns: The progress. If the stream throws `PurchaseError`, content that was on the device before remains.
+    /// - Returns: The progress. The stream throws `PurchaseError`. A failed fetch leaves the earlier content in place.
     func fetch(
         _ product: ProductID, parameters: JSONObject
     ) -> AsyncThrowingStream<ContentProgress, any Error>

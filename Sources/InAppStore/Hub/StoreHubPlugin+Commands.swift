@@ -4,7 +4,7 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// The commands of the store. Each reports its result with an event.
+/// The commands of the store. Each reports its result with one or more events.
 extension StoreHubPlugin {
     func purchase(_ id: String, quantity: Int, offer: String?, id message: MessageID?) async {
         await reportPurchase(of: id, as: message) {

@@ -9,7 +9,7 @@ import StoreModel
 ///
 ///     hub.register { sender, _ in StoreHubPlugin(messageSender: sender, store: store, client: client) }
 ///
-/// | kind | name | payload | answer |
+/// | kind | name | payload that the store receives | payload that the store returns or publishes |
 /// |---|---|---|---|
 /// | command | `store.purchase` | `{productID, quantity?, offerID?}` | event `store.purchaseResult` `{productID, outcome, transactionID?, error?}` |
 /// | command | `store.continuePurchase` | `{productID}` of a postponed purchase | event `store.purchaseResult`, the same |
@@ -31,9 +31,9 @@ import StoreModel
 /// | view query | `store.storefront` | | products with prices, and a button to buy each |
 ///
 /// The event that answers a command carries the command's id. `outcome` is `purchased`, `pendingAcknowledgement`,
-/// `deferred`, `cancelled` or `failed`. Unless the outcome is `purchased`, the payload has `error: {code, message}`. Only
-/// a provisional purchase is `pendingAcknowledgement` without `error`. If `store.acquireAll`, `store.fetchContent` or
-/// `store.deleteContent` fails, its event is a failure.
+/// `deferred`, `cancelled` or `failed`. With another outcome than `purchased`, the payload has `error: {code,
+/// message}`, except for a provisional purchase, which is `pendingAcknowledgement`. If `store.acquireAll`,
+/// `store.fetchContent` or `store.deleteContent` fails, its event is a failure.
 public final class StoreHubPlugin: PluginProtocol {
     /// The policy of the plugin, the same as in `store.policy.json` next to this file.
     public static let policy = Policy(
@@ -77,7 +77,7 @@ public final class StoreHubPlugin: PluginProtocol {
     /// Creates a plugin.
     ///
     /// - Parameters:
-    ///   - messageSender: Sends messages to the hub, and runs the plugin's tasks.
+    ///   - messageSender: The plugin's connection to the hub, which runs the plugin's tasks.
     ///   - store: The store that executes the commands.
     ///   - client: The purchase client that has the store as one of its plugins.
     public init(messageSender: any MessageSending, store: Store, client: any PurchaseClientProtocol) {

@@ -36,7 +36,7 @@ public struct ProductListFinding: Sendable, Equatable, CustomStringConvertible {
 
 /// The settings of the product list linter for an app.
 public struct ProductListRules {
-    /// A regular expression that every id must match completely.
+    /// A regular expression that each id must match completely, except those of variants.
     package let identifiers: Pattern?
     /// The `type`s of the content fetchers that the app registers itself.
     public var ownFetchers: Set<String>
@@ -55,7 +55,7 @@ public struct ProductListRules {
     /// Creates rules with a pattern for ids.
     ///
     /// - Parameters:
-    ///   - identifiers: A regular expression that every id must match completely.
+    ///   - identifiers: A regular expression that each id must match completely, except those of variants.
     ///   - ownFetchers: The `type`s of the content fetchers that the app registers itself.
     ///   - sold: The products that the store sells; `nil` if they are unknown.
     /// - Throws: The error of `Regex` for an invalid expression.

@@ -64,8 +64,8 @@ public struct SharedUserInfoReader: Sendable {
         /// Returns the Keychain storage in which the apps of an access group share their subscriptions, for
         /// `StoreConfiguration.sharedStorage`.
         ///
-        /// - Parameter accessGroup: One of the app's entitlements (capability "Keychain Sharing"), including the team's
-        ///   prefix.
+        /// - Parameter accessGroup: One of the app's Keychain access groups (capability "Keychain Sharing"), including
+        ///   the team's prefix.
         /// - Returns: The storage.
         public static func shared(accessGroup: String) -> KeychainStorage {
             KeychainStorage(service: "souk.shared", accessGroup: accessGroup)

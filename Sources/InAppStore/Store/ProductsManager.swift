@@ -2,9 +2,9 @@ import Purchases
 import StoreKitAdapter
 import StoreModel
 
-/// The purchases, restores and content of a `Store`. All calls throw `PurchaseError`. A cancelled call throws
-/// `operationCancelled`; a cancelled stream of content progress ends without an error. Nothing is lost then: the next
-/// launch continues from the state in which the call ended.
+/// The purchases, restores and content of a `Store`. Errors are `PurchaseError`. A cancelled call throws
+/// `operationCancelled`; a cancelled stream of content progress ends without an error. In both cases nothing is lost: a
+/// later call or launch continues from the state that was reached.
 public protocol ProductsManager: Sendable {
     /// Buys one unit of a product. Returns when the purchase is delivered, acknowledged by the server and ready to use.
     ///

@@ -30,8 +30,8 @@ public enum PromotedPurchaseAnswer: String, Sendable {
     }
 }
 
-/// Promoted purchases, which the customer began in the App Store. For each, the app decides whether to buy, postpone or
-/// refuse it.
+/// Promoted purchases, which the customer began in the App Store. For each one of a listed product, the app decides
+/// whether to buy, postpone or refuse it.
 extension Store {
     /// The postponed purchases, in the order in which they were postponed.
     public var postponedPurchases: [PromotedPurchase] { postponed.withLock { $0 } }

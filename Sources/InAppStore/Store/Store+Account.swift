@@ -30,8 +30,8 @@ extension Store {
     /// - Parameter transaction: The transaction to refund, for example `StorePurchase.transaction`.
     /// - Returns: Whether the App Store received the request.
     /// - Throws: `PurchaseError`: `unsupported` if the store accepts no requests, `operationCancelled`, otherwise
-    ///   `refundRequestFailed`. A second request has the underlying `StoreFailure` with the code
-    ///   `duplicateRefundRequest`.
+    ///   `refundRequestFailed`. After a second request, `underlying` is a `PaymentError` whose `underlying` is the
+    ///   `StoreFailure` `duplicateRefundRequest`.
     public func beginRefundRequest(for transaction: TransactionID) async throws -> RefundRequestStatus {
         do {
             return try await queue.beginRefundRequest(for: transaction)

@@ -5,8 +5,8 @@ import StoreModel
 
 /// The server's last answer about the customer, which decides the access.
 public struct StoreAnswer: Equatable, Sendable {
-    /// The customer at the current time. Includes a grace period, so a subscription may end later than in the server's
-    /// answer.
+    /// The customer at the time when `lastAnswer` was read. Includes a grace period, so a subscription may end later
+    /// than in the server's answer.
     public let customer: Customer
     /// When the answer arrived, by the store's clock.
     public let receivedAt: Date

@@ -170,7 +170,7 @@ extension PurchaseError {
 }
 
 extension PaymentError {
-    /// The reason that the server gave for its verdict on a transaction.
+    /// The reason of the verdict on a transaction; `nil` if the error has another cause.
     var verdict: String? {
         guard let error = underlying as? PurchaseError else { return nil }
         return [.receiptValidationFailed, .acknowledgementPending].contains(error.code) ? error.reason : nil

@@ -7,9 +7,9 @@ import StoreModel
 
 /// The settings and parts of a store. The initialiser with one argument suits most apps; every part can be replaced.
 ///
-/// The store creates each part that is `nil`, and uses the other parts for it. For example, the default validator uses
-/// the transport that you set. An app names its entitlement server in code (`serverURLs`, `publicKey`) or in its
-/// `Info.plist` (`SoukServerURL`, `SoukPublicKey`). Programs and tests can name it in the environment
+/// The store creates each required part that is `nil`, and uses the other parts for it. For example, the default
+/// validator uses the transport that you set. An app names its entitlement server in code (`serverURLs`, `publicKey`)
+/// or in its `Info.plist` (`SoukServerURL`, `SoukPublicKey`). Programs and tests can name it in the environment
 /// (`SOUK_SERVER_URL`, `SOUK_PUBLIC_KEY`), which takes precedence over `Info.plist`, but not over code.
 /// `SOUK_STORE_URL` is the URL of the App Store simulator, and `SOUK_STORE_ACCOUNT` the account there (`default` if it
 /// is not set). On Apple platforms, the App Store is used if no simulator is named.
@@ -98,15 +98,16 @@ public struct StoreConfiguration: Sendable {
     /// `EntitlementServiceClient.Configuration.customerToken`.
     public var customerToken: (@Sendable (CustomerID) async throws -> String?)?
 
-    /// The time for which a subscription gives access after its expiry while the server is unreachable. Applies to
-    /// production only.
+    /// The time for which a subscription gives access after its expiry while the server's answer is outdated, for
+    /// example because the server is unreachable. Applies to production only.
     public var gracePeriod: Duration
     /// The time after which the answer is requested from the server again, even without a known change.
     public var validationInterval: Duration
     /// `validationInterval` outside production, where subscriptions last for minutes. Applies during a subscription.
     public var sandboxValidationInterval: Duration
     /// The longest time without the server in which a subscription can have a grace period, counted from the first
-    /// failed request. A subscription that has not expired keeps its access.
+    /// failed request. A subscription that has not expired keeps its access. The duration also limits provisional
+    /// access, counted from the first verification on the device.
     public var offlineTimeToLive: Duration
 
     /// The clock for subscriptions. Setting it back extends nothing: time continues from the latest known instant.

@@ -4,7 +4,7 @@ import StoreModel
 /// The end of access, computed from the server's last answer, the clock and the grace period.
 extension StoreState {
     /// Returns the server's last answer with the ends of access that apply at `now`. A subscription that has ended by
-    /// then is `expired`; a feature only gets its new end.
+    /// then is `expired`, unless it is `revoked`. A feature only gets its new end.
     func customer(at now: Date) -> Customer? {
         guard var customer = answer?.customer else { return nil }
         let subscriptions = customer.subscriptions
@@ -24,7 +24,7 @@ extension StoreState {
         return customer
     }
 
-    /// Returns the next instant at which the snapshot changes without new data.
+    /// Returns the next instant at which the snapshot can change without new data.
     func nextChange(after now: Date) -> Date? {
         let ends = (answer?.customer.features ?? []).compactMap(\.effectiveUntil).flatMap { [$0, $0 + graceSpan] }
         let subscriptionEnds = (answer?.customer.subscriptions ?? []).flatMap {

@@ -28,7 +28,7 @@ final class DeviceClock: WallClock {
 
     func now() -> Date { time.latest }
 
-    /// Corrects the time with an answer of the server. Returns whether the clock is found ahead for the first time.
+    /// Corrects the time with an answer of the server. Returns whether the clock is newly found to be ahead.
     func learn(_ answer: CustomerAnswer, after before: Customer?) -> Bool {
         let reading = clock.now()
         return known.withLock { time in

@@ -33,7 +33,7 @@ struct DeviceTime: Sendable, Equatable, Codable {
     }
 
     /// Takes the time from an answer of the server, which takes precedence over the clock. Returns whether the clock is
-    /// found to be ahead for the first time.
+    /// newly found to be ahead.
     ///
     /// The current time is in `serverTime`, if the server sends it. `asOf` is the time of the data. An unchanged answer
     /// (HTTP 304) has the `asOf` of the earlier one, so it proves only that `validUntil` has not come.

@@ -90,8 +90,8 @@ public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
         }
     }
 
-    /// Returns the stream in chunks whose transfer takes at most a tenth of a second. Each chunk is delayed by its
-    /// transfer time.
+    /// Returns the stream in chunks of one byte, or of more bytes whose transfer takes at most a tenth of a second.
+    /// Each chunk is delayed by its transfer time.
     private func paced(_ stream: HTTPBodyStream, _ rate: Int) -> HTTPBodyStream {
         let piece = max(1, rate / 10)
         let rest = Locked<ArraySlice<UInt8>>([])

@@ -53,7 +53,7 @@ final class InspectorFeed: Sendable {
         var isClosed = false
     }
 
-    /// At least this many of the newest events are kept.
+    /// The number of newest events that are always kept. Up to twice as many may be kept.
     private let limit: Int
     private static let traceLimit = 1000
     private let name = UUID().uuidString

@@ -30,7 +30,8 @@ public final class InspectorPage: HTTPHandler {
         public var transport: (any HTTPTransport)?
         /// The time without events after which an open page receives a keep-alive message.
         public var keepAliveInterval: Duration = .seconds(15)
-        /// The least number of newest events that are kept for a page that reconnects. At most twice as many are kept.
+        /// The number of newest events that are always kept for a page that reconnects. Up to twice as many may be
+        /// kept.
         package var eventLimit = 4096
 
         /// Creates the standard settings.

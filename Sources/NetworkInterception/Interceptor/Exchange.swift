@@ -97,7 +97,8 @@ extension Exchange {
 }
 
 extension Record {
-    /// Replaces the result with `HTTPError.cancelled`, because the app no longer waits for the response.
+    /// Replaces the result, unless it is a failure, with `HTTPError.cancelled`: the app no longer waits for the
+    /// response.
     fileprivate mutating func failAsCancelled() {
         if case .stream(let stream)? = response?.body { stream.cancel() }
         if failure == nil { result = .failure(HTTPError(.cancelled, "The request was cancelled.")) }

@@ -25,7 +25,7 @@ public struct RecordQuery: Sendable, Hashable {
     /// The result of the exchange.
     public var outcome: Outcome?
 
-    /// Creates a query. A condition that is `nil` or empty is met by every record.
+    /// Creates a query. A condition that is `nil`, or an empty text, excludes no record.
     ///
     /// - Parameters:
     ///   - texts: Texts that must all occur.

@@ -3,8 +3,9 @@ import HTTPCore
 /// Selects records: the requests that an interceptor handles, or those that a floret changes. Requests that an
 /// interceptor does not handle pass as if there were no interceptor.
 ///
-/// The selector of an interceptor runs before the request is sent, and again when the head of the response has arrived.
-/// If it does not select the record then, the record is removed from the storage. Its traffic is not affected.
+/// The selector of an interceptor runs before the request is sent and, for a selected record, again when the head of
+/// the response or the failure has arrived. If it does not select the record then, the record is removed from the
+/// storage. Its traffic is not affected.
 ///
 ///     configuration.recordSelector = .host("api.example.com") && !.path("/healthz")
 public struct RecordSelector: Sendable {

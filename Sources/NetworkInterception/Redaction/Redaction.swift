@@ -32,14 +32,14 @@ public struct Redaction: Sendable {
 
     private let rules: SecretRules?
 
-    /// Creates rules for these names and for the formats of secrets, without the names of ``standard``. To extend
+    /// Creates rules for these names and for the formats of secrets, without the other names of ``standard``. To extend
     /// ``standard``, use its method `adding`.
     ///
     /// The names of query items and members are compared without case, hyphens and underscores: `access_token` equals
     /// `accessToken`.
     ///
     /// - Parameters:
-    ///   - headers: The headers whose values are secrets.
+    ///   - headers: The headers whose values are secrets; by default, `SensitiveHeaders.standard`.
     ///   - queryItems: The query items and form fields whose values are secrets.
     ///   - members: The members at any depth whose values are secrets.
     ///   - pointers: The locations of secrets in JSON bodies, as RFC 6901 pointers.

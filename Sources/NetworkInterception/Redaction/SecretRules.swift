@@ -27,7 +27,7 @@ final class SecretRules: Sendable {
         self.pointers = pointers.isEmpty ? nil : PointerTree(pointers)
     }
 
-    /// Whether the name of this header makes its value a secret. The values `true` and `false` are never secrets.
+    /// Whether the name of this header makes its value a secret, unless the value is `true` or `false`.
     func hides(_ field: HTTPHeaders.Field) -> Bool {
         guard hasStandardWords else { return false }
         var name = field.name

@@ -47,8 +47,8 @@ extension SecretScanner {
         return end == text.count || text[end] <= 0x20 || delimiter.count == 2 || matches("--", at: end)
     }
 
-    /// The contents of the parts of a body, each with its media type. Empty if the body has no zero byte, because then
-    /// no part is in UTF-16 or UTF-32.
+    /// The contents of the parts of a body, each with its `Content-Type` line. Empty if the body has no zero byte,
+    /// because then no part is in UTF-16 or UTF-32.
     static func parts(of body: [UInt8]) -> [(content: Range<Int>, type: String?)] {
         guard body.withUnsafeBytes({ memchr($0.baseAddress!, 0, $0.count) }) != nil else { return [] }
         let beginning = body.prefix(longestHead)

@@ -8,7 +8,7 @@ import PluginHub
     private let interceptor: Interceptor
     private var last: Task<Void, Never>?
 
-    /// Called after each action, with the reason if the action failed.
+    /// Called after each action that was not cancelled, with the reason if the action failed.
     var onChange: (_ refusal: String?) -> Void = { _ in }
 
     init(_ floret: any DisplayableFloret, in interceptor: Interceptor) {

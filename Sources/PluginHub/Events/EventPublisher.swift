@@ -5,10 +5,10 @@
 ///     subscription = publisher.filter(correlationId: id).sink { output in … }
 ///     for await output in publisher { … }
 ///
-/// The callbacks of one subscription are never concurrent or nested. They run on the thread of a sender, so keep them
-/// short. A callback may cancel its own subscription, create subscriptions, and send outputs. An output that a callback
-/// sends is queued (see `EventSubject`). A subscriber that subscribes during a delivery receives only later outputs,
-/// and the current value if the subject keeps one.
+/// The callbacks of one subscription are never concurrent or nested. They run on the thread of a sender, or of the
+/// subscriber for the current value, so keep them short. A callback may cancel its own subscription, create
+/// subscriptions, and send outputs. An output that a callback sends is queued (see `EventSubject`). A subscriber that
+/// subscribes during a delivery receives only later outputs, and the current value if the subject keeps one.
 public struct EventPublisher: AsyncSequence, Sendable {
     /// An output of the event.
     public typealias Element = EventOutput

@@ -5,8 +5,8 @@ extension HubGraph {
     ///
     /// Each message is a channel. Each plugin that sends, receives, publishes or subscribes has an operation on that
     /// channel, tagged with the plugin. Senders and publishers have the action `send`, receivers and subscribers
-    /// `receive`. The operation of a query has a `reply`. Correlation ids are in the header `correlationId`. Facts that
-    /// AsyncAPI has no place for are in members that begin with `x-hub-`.
+    /// `receive`. The operation of a query or view query has a `reply`. Correlation ids are in the header
+    /// `correlationId`. Facts that AsyncAPI has no place for are in members that begin with `x-hub-`.
     ///
     /// - Parameters:
     ///   - title: The title of the application.

@@ -138,8 +138,8 @@ extension Policy {
         }
     }
 
-    /// Returns the messages of `kind` that the plugin receives, or the events that it publishes: what other plugins may
-    /// request from it.
+    /// Returns the messages of `kind` that the plugin receives, or the events that it publishes: what it offers to
+    /// other plugins.
     func incoming(_ kind: MessageKind) -> [String] {
         switch kind {
         case .command: receive.commands

@@ -59,7 +59,7 @@ extension HubMessage {
 
     /// Returns the payload of the message.
     ///
-    /// - Returns: The payload, or `nil` for a type without fields.
+    /// - Returns: The payload, or `nil` if no field has a value.
     /// - Throws: `PluginError` with the code `invalidField` for infinity, or a type that is not encoded as an object.
     public func payload() throws -> JSONObject? {
         let object = try PayloadCoding.encode(self, "payload of \"\(Self.message.name)\"", Self.message)

@@ -1,4 +1,4 @@
-/// The operations of the client with completion handlers, for callers that are not asynchronous. Each handler is called
+/// Operations of the client with completion handlers, for callers that are not asynchronous. Each handler is called
 /// once, through `Configuration.callBack`. If you cancel the returned task, the handler receives `CancellationError`;
 /// only a log-out continues.
 extension PurchaseClient {

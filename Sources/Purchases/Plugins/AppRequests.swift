@@ -74,7 +74,7 @@ public final class AppRequests: Sendable {
 }
 
 /// A page that a plugin must show to the customer. Its first outcome counts: the one that the app reports, or
-/// `unsupported` if the app releases this object before.
+/// `unsupported` if the app releases this object without a report.
 public final class URLToOpen: Sendable {
     /// The address of the page.
     public let url: URL

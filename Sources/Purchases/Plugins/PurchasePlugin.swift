@@ -21,7 +21,7 @@ public protocol PurchasePlugin: AnyObject, Sendable {
     /// Logs a user in.
     ///
     /// Throw a `PurchaseError` that `isRetryable` when the system cannot be reached. The client then repeats the log-in
-    /// before the next call. Any other error rejects the user and logs out everywhere.
+    /// before the next call. In the first attempt, any other error rejects the user and logs out everywhere.
     ///
     /// - Parameter appUserId: The user.
     /// - Throws: An error that is retryable, or one that rejects the user.

@@ -33,7 +33,7 @@ struct RemoteContext: Sendable {
     let clock: any WallClock
     /// Returns the current maximum age of a cached answer.
     let freshness: @Sendable () -> Duration
-    /// Receives every answer, and the error of every request without an answer.
+    /// Receives every answer, and the `PurchaseError` of every request that failed.
     let report: @Sendable (RemoteAnswer) -> Void
 }
 

@@ -45,7 +45,7 @@ public final class RemotePurchasePlugin: PurchasePlugin {
 
     deinit { diagnostics.finish() }
 
-    /// The subscriptions of the last answer that could not be read, or have a state that this version does not know.
+    /// The subscriptions that could not be read in the last answer, or whose state this version does not know.
     public var unreadableRows: [UnreadableRow] { state.withLock { $0.unreadableRows } }
 
     /// The outcomes of the requests from now on. A slow reader gets the newest 100.

@@ -64,7 +64,7 @@ extension WebPricePoint {
 
 extension Product {
     /// Creates a product from a price point, with its ident as the identifier. If the first period of a subscription
-    /// differs from the others, that period becomes an introductory discount.
+    /// has another price or length than the later ones, it becomes an introductory discount.
     init(_ point: WebPricePoint, locale: Locale) {
         self.init(
             productIdentifier: point.ident, productType: .nonConsumable, currencyCode: "", localizedTitle: point.name,

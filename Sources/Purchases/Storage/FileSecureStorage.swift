@@ -100,8 +100,8 @@ public final class FileSecureStorage: SecureStorage {
         return "\(configuration.directory)/\(name)"
     }
 
-    /// Percent-encodes every byte except letters, digits, `-` and `_`, so that a name never leads out of the folder,
-    /// never conflicts with a temporary file, and belongs to one key.
+    /// Percent-encodes every byte except ASCII letters, digits, `-` and `_`, so that a name never leads out of the
+    /// folder, never conflicts with a temporary file, and belongs to one key.
     private static func fileName(for key: String) -> String {
         let name = key.utf8.map { byte in
             let scalar = Unicode.Scalar(byte)

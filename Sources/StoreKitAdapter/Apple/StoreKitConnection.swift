@@ -318,8 +318,8 @@
 
     #if canImport(UIKit) && !os(tvOS) && !os(watchOS)
         extension StoreKitConnection {
-            /// The messages of the App Store. Reading this property makes the app responsible for showing them. Without
-            /// `Configuration.present(in:)`, StoreKit shows them itself, and the stream is empty.
+            /// The messages of the App Store. With `Configuration.present(in:)`, reading this property makes the app
+            /// responsible for showing them. Without it, StoreKit shows them itself, and the stream is empty.
             public var messages: AsyncStream<[StoreMessage]> {
                 guard configuration.showMessage != nil else { return AsyncStream { $0.finish() } }
                 messageListener.withLock { [openMessages, streams] listener in

@@ -216,7 +216,7 @@
             }
         }
 
-        // Not `@unknown default`, which requires all cases: those of later versions are unavailable on older systems.
+        // `default` instead of `@unknown default`, which requires all cases: some are unavailable on older systems.
         private init(_ error: StoreKit.Product.PurchaseError) {
             let code: Code =
                 switch error {

@@ -74,8 +74,8 @@ struct Deliveries {
         var attempt = 0
         /// A newer signature of the same transaction, which arrived meanwhile and is delivered next.
         var next: Item?
-        /// Whether a redelivery was requested while an attempt was running. If that attempt is refused, the transaction
-        /// is handed over again, because the refusal is from before the request.
+        /// Whether a redelivery of all transactions was requested while an attempt was running. If that attempt is
+        /// refused, the transaction is handed over again, because the refusal is from before the request.
         var isDueAgain = false
         /// Whether the transaction was restored for a former customer and is not delivered again.
         var isAbandoned = false

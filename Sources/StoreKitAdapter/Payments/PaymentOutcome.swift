@@ -76,11 +76,11 @@ public struct PaymentError: Error, Equatable, Sendable {
 public enum DeliveryVerdict: Sendable {
     /// The server has stored the transaction durably. It may be finished.
     case acknowledged
-    /// The server refused the transaction, for example because it is not genuine. It is delivered again only on
-    /// request, or when the customer changes.
+    /// The server refused the transaction, for example because it is not genuine. Until the next launch, it is
+    /// delivered again only on request, or when the customer changes.
     case rejected(any Error)
-    /// The transaction names another customer, so it was not presented. It is delivered again only on request, or when
-    /// the customer changes.
+    /// The transaction names another customer, so it was not presented. Until the next launch, it is delivered again
+    /// only on request, or when the customer changes.
     case held(any Error)
     /// There is no authoritative answer. Present the transaction again later.
     case unavailable(any Error)

@@ -32,7 +32,7 @@ struct PaymentJournal: Codable, Equatable, Sendable {
             Entry(
                 payment: payment.id, product: payment.productID, quantity: payment.quantity,
                 appAccountToken: payment.appAccountToken, state: .begun))
-        // Removes the oldest finished purchases first, so that open payments stay as long as there is room.
+        // Removes the oldest completed purchases first, so that open payments stay as long as there is room.
         while entries.count > Self.maximumEntries {
             entries.remove(at: entries.firstIndex { $0.state == .bought } ?? 0)
         }

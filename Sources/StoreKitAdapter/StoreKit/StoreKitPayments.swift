@@ -1,7 +1,7 @@
 import Foundation
 import StoreModel
 
-/// Performs the actions of `StoreKitStateMachine`, one after another.
+/// Performs the actions of `StoreKitStateMachine`. Purchases can run concurrently.
 actor StoreKitPayments {
     private let queries: StoreKitQueries
     private let storage: (any SecureStorage)?

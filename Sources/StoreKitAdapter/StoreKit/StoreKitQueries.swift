@@ -12,7 +12,7 @@ struct StoreKitQueries: Sendable {
         case pending
         /// Nothing was bought.
         case failed(StoreFailure)
-        /// StoreKit received the request and did not report its outcome.
+        /// The store may have received the request, and StoreKit did not report its outcome.
         case unknown(StoreFailure)
     }
 

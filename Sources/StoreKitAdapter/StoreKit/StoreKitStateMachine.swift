@@ -37,7 +37,7 @@ struct StoreKitStateMachine {
         case pending
         /// Nothing was bought.
         case failed(StoreFailure)
-        /// The outcome is unknown: the store received the request and did not report its outcome.
+        /// The store may have received the request, and did not report its outcome.
         case unknown(StoreFailure)
     }
 

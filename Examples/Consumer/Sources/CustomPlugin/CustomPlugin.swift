@@ -1,7 +1,7 @@
 import Foundation
 import Purchases
 
-/// A purchase plugin: every customer who is logged in owns the yearbook.
+/// A purchase plugin: every customer owns the yearbook.
 final class YearbookPlugin: PurchasePlugin {
     let name = "yearbook"
 

@@ -28,7 +28,7 @@ final class Stamp: InterceptableFloret, DisplayableFloret, @unchecked Sendable {
     func perform(_ action: ViewDocument.Action, in interceptor: Interceptor) async throws {}
 }
 
-/// Uses the defaults of all other requirements.
+/// Implements only `enabled`, and uses the defaults of all other requirements.
 final class Silent: InterceptableFloret, DisplayableFloret, @unchecked Sendable {
     var enabled = false
 }

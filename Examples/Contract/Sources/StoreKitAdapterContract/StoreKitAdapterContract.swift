@@ -27,7 +27,7 @@ func made() -> ([PurchaseOutcome], [ProductRequestError]) {
     )
 }
 
-/// Older names of the same types.
+/// The older names of `ProductRequest` and `PaymentQueue`.
 typealias Query = InAppProductQueryRequest
 typealias Purchase = InAppProductPurchaseRequest
 

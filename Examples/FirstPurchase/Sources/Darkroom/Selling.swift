@@ -1,6 +1,6 @@
 import InAppStore
 
-/// Prints the products, each with its price or a note that the customer owns it.
+/// Prints each product with its price, or with a note if the customer may use it.
 func showShop(_ store: Store) async throws {
     try? await store.validateReceipt()
     for product in try await store.productList() {

@@ -4,7 +4,7 @@ import InAppStore
 import Purchases
 import ZipExtraction
 
-/// The one store of the app. Open it early, and share it.
+/// Opens the one store of the app. Call this early and only once, and share the store.
 func openStore() throws -> Store {
     let device = ProcessInfo.processInfo.environment["DEVICE"] ?? "phone"
     var configuration = StoreConfiguration(productListPath: "products.json")

@@ -15,7 +15,7 @@ import Testing
         func move(_ seconds: TimeInterval) { instant.withLock { $0 += seconds } }
     }
 
-    /// Records its requests, and answers each with their number.
+    /// Records its requests, and answers each with the number of requests so far.
     private final class Server: HTTPHandler {
         let asked = Locked<[HTTPRequest]>([])
         private let headers: HTTPHeaders
@@ -60,7 +60,7 @@ import Testing
         #expect(answers == ["1", "1", "2", "2"])
     }
 
-    @Test func `no-store responses, authorized requests and POST are not cached`() async throws {
+    @Test func `no-store responses and responses to authorized requests or POST are not cached`() async throws {
         let cases: [(HTTPHeaders, HTTPRequest)] = [
             (["Cache-Control": "no-store"], HTTPRequest(method: .get, url: "http://a/")),
             ([:], HTTPRequest(method: .get, url: "http://a/", headers: ["Authorization": "Bearer x"])),

@@ -2,7 +2,7 @@ import HTTPCore
 import PluginHub
 import Primitives
 
-/// Sends requests to the server. No other plugin depends on it.
+/// Sends requests to the server. The other plugins know only its messages.
 final class NetworkPlugin: PluginProtocol {
     let policy: Policy
     private let hub: any MessageSending

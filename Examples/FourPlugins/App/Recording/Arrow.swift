@@ -4,7 +4,8 @@ struct Arrow: Sendable {
     let to: String
     /// The text, in the form of the diagrams of the hub's version Alpha.9.
     let what: String
-    /// Whether the arrow is asynchronous, like an event; otherwise it is a call or its result.
+    /// Whether the arrow is an event or a response of the server; otherwise it is a call, its result or a plugin's
+    /// action.
     var isDeferred = false
 
     /// The arrow in Mermaid's syntax.

@@ -6,7 +6,7 @@ struct Scene: Sendable {
     /// Returns the final text of the screen, or the error of the refused call.
     let play: @Sendable (App) async throws -> String
 
-    /// A scene with an unexpected result.
+    /// The app could not be launched, or a scene had an unexpected result.
     struct Fault: Error, CustomStringConvertible {
         let description: String
     }

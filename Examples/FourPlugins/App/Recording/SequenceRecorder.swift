@@ -2,8 +2,8 @@ import HTTPCore
 import PluginHub
 import Primitives
 
-/// Records the messages of an app in their order: calls from the hub's trace, outputs of events as they are sent, and
-/// the actions of the plugins.
+/// Records the messages of an app in their order: calls from the hub's trace, outputs of events as they are sent, the
+/// actions of the plugins, and the requests to the server with their responses.
 final class SequenceRecorder: Sendable {
     static let pluginName = "Recorder"
 
@@ -26,7 +26,7 @@ final class SequenceRecorder: Sendable {
         let name: String
     }
 
-    /// The clock of the hub. It is a counter, so that no two events have the same time.
+    /// The clock of the hub. It is a counter, so that no two readings are equal.
     @Sendable func elapsed() -> Duration { .nanoseconds(next()) }
 
     private func next() -> Int {
@@ -52,7 +52,7 @@ final class SequenceRecorder: Sendable {
 
     // MARK: - Arrows
 
-    /// Runs `body` and returns the arrows that were recorded meanwhile.
+    /// Runs `body`. Returns its value and the arrows that were recorded meanwhile.
     func arrows<Value>(in hub: Hub, during body: () async throws -> Value) async rethrows -> (Value, [Arrow]) {
         state.withLock { $0.items = [] }
         let trace = hub.trace.values(.unbounded)

@@ -9,7 +9,7 @@ struct App: Sendable {
     let journey: JourneyPlugin
     let server: InfoServer
     let recorder: SequenceRecorder
-    /// The launch as arrows of a sequence diagram, and the hub's findings.
+    /// The launch as arrows of a sequence diagram.
     let launch: [Arrow]
     let findings: [Hub.Finding]
     private let shop: Shop
@@ -57,7 +57,7 @@ struct App: Sendable {
         return (seen, arrows)
     }
 
-    /// Waits for the screen to change, and returns its text.
+    /// Returns the screen's text after its next change; waits for the change if necessary.
     func nextScreen() async throws -> String {
         for await screen in journey.screen { return screen }
         throw Scene.Fault(description: "the app ended before the screen changed")

@@ -17,7 +17,7 @@ final class PromoCodePlugin: PurchasePlugin {
 
     func logIn(appUserId: UserId) async throws {
         guard let id = appUserId.customerID else {
-            throw PurchaseError(.validationError, "A customer of the code shop needs an id of 1 to 255 bytes.")
+            throw PurchaseError(.validationError, "A user id must have 1 to 255 bytes and no control characters.")
         }
         customer.withLock { $0 = id }
     }

@@ -16,7 +16,7 @@ extension MockFloret {
     /// Replays the responses of records to the requests that match them, in place of their recordings. Several
     /// responses to one request are used in order.
     ///
-    /// - Parameter records: The records of a session, in the order in which their responses are used.
+    /// - Parameter records: The records, in the order in which their responses are used.
     /// - Returns: The number of records that can be replayed. Those without a complete response cannot.
     @discardableResult
     public func replay(_ records: [Record]) -> Int {

@@ -129,8 +129,8 @@ extension InspectorPage {
     /// `since`.
     ///
     /// `event: changes` has `{records, gone, trace, isStateChanged, isCleared}`: the summaries of new and changed
-    /// records that match, and the ids of records that no longer match. `event: reset` means that events were missed
-    /// and the page must reload.
+    /// records that match, and the ids of changed records that do not match or are no longer stored. `event: reset`
+    /// means that events were missed and the page must reload.
     func updates(_ request: HTTPRequest) throws -> HTTPResponse {
         let query = try Self.query(of: request)
         let filter = RecordQuery(query)
