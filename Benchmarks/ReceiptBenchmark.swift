@@ -4,9 +4,9 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// Decodes and verifies receipts. Except in `cold`, the verifier has verified their certificates before. The reference
-/// is OpenSSL with the same bytes. Receipts are signed with RSA, as Apple's are, or with ECDSA, as the simulator's are.
-/// An ECDSA signature costs more than the rest of a verification.
+/// Decodes and verifies receipts. In all verifications except `cold`, the verifier has verified the certificates
+/// before. The reference is OpenSSL with the same bytes. Receipts are signed with RSA, as Apple's are, or with ECDSA,
+/// as the simulator's are. An ECDSA signature costs more than the rest of a verification.
 enum ReceiptBenchmark {
     private static let creationDate = Date(timeIntervalSince1970: 1_763_000_000)
 

@@ -214,7 +214,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             }
             #expect(value == 44)
         },
-        SQLDatabaseContract("a value that no dialect can store is refused") { database in
+        SQLDatabaseContract("a value that not every dialect can store is refused") { database in
             for value: SQLValue in ["a\0b", .real(.nan)] {
                 #expect(throws: SQLError(.invalidValue, "")) {
                     try database.read { try $0.query("SELECT ?1", [value]) }
@@ -360,7 +360,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             #expect(added == ["x", "x"])
         },
         SQLDatabaseContract(
-            "a migration that was changed, moved, removed or is unknown is refused, and changes nothing"
+            "a list with a changed, moved, missing or invalid migration is refused, and changes nothing"
         ) {
             database in
             let dialect = database.dialect

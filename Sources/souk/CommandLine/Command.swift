@@ -22,7 +22,8 @@ struct Command: Sendable {
         var value: String?
         var repeats = false
         let help: String
-        /// Whether the help omits it, because only another part of Souk uses it.
+        /// Whether the help omits the option. It still works: for another part of Souk, or for a script that uses two
+        /// commands alike.
         var isHidden = false
     }
 
