@@ -15,7 +15,8 @@ enum SyncCommand {
             + AppStoreOptions.options + [
                 .init(
                     name: "since", value: "T",
-                    help: "the start (an hour before the end of the last run, or 179 days before --until)"),
+                    help: "the start of the notifications "
+                        + "(an hour before the end of the last run, or 179 days before --until)"),
                 .init(name: "until", value: "T", help: "the end of the notifications (now)"),
                 .init(
                     name: "customer", value: "C", repeats: true,
