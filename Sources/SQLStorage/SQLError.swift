@@ -53,7 +53,7 @@ extension SQLError.Code {
     public static var connectionLost: Self { Self(rawValue: "connectionLost") }
     /// The connection ended during the commit, which may or may not have succeeded.
     public static var outcomeUnknown: Self { Self(rawValue: "outcomeUnknown") }
-    /// The disk of the database is full.
+    /// The disk of the database is full, or has too little space left for a large write.
     public static var storageFull: Self { Self(rawValue: "storageFull") }
     /// The device or file system under the database failed.
     public static var storageFailed: Self { Self(rawValue: "storageFailed") }
