@@ -257,7 +257,9 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                 try await database.write { try $0.each(orphan) { _ in throw Enough() } }
             }
         },
-        SQLDatabaseContract("the next statement sees what `perform` wrote, or throws its error") {
+        SQLDatabaseContract(
+            "the next statement sees what `perform` wrote, and it or the commit throws the error of `perform`"
+        ) {
             database in
             let seen = try await database.write { connection in
                 try connection.lockRows("SELECT 1 FROM account WHERE name = ?1", ["a"])

@@ -86,7 +86,8 @@ enum ExitStatus: Int32, Sendable {
     case closedPipe = 141
 }
 
-/// An error in the command line, with one sentence that says what to do. The exit status is 2.
+/// An error that the user can correct, for example in the command line or in a named file, with one sentence that says
+/// what to do. The exit status is 2.
 struct UsageError: Error {
     let sentence: String
     init(_ sentence: String) { self.sentence = sentence }
