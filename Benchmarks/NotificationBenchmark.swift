@@ -11,7 +11,7 @@ import StoreModel
 /// POST of the same size by the same transport.
 enum NotificationBenchmark {
     private static let subscribers = 1000
-    private static let lanes = 8
+    private static let concurrency = 8
 
     static func run() async throws -> [BenchmarkResult] {
         let folder = FileManager.default.temporaryDirectory.path + "/souk-bench-\(UUID().uuidString)"
@@ -55,7 +55,8 @@ enum NotificationBenchmark {
         let reference = median(times.map(\.posted)) / Double(subscribers)
         return [
             BenchmarkResult(
-                name: "notification of a renewal, \(lanes) lanes", reference: "the same POST, \(lanes) at a time",
+                name: "notification of a renewal, \(concurrency) at a time",
+                reference: "the same POST, \(concurrency) at a time",
                 nanoseconds: each, referenceNanoseconds: reference, budget: "none",
                 more: [
                     ("notificationsPerSecond", .number((1e9 / each).rounded())),
@@ -69,9 +70,9 @@ enum NotificationBenchmark {
     private static func post(_ size: Int, to url: String, over transport: any HTTPTransport) async throws {
         let body = HTTPBody.bytes([UInt8](repeating: 0x20, count: size))
         try await withThrowingTaskGroup(of: Void.self) { group in
-            for _ in 0..<lanes {
+            for _ in 0..<concurrency {
                 group.addTask {
-                    for _ in 0..<subscribers / lanes {
+                    for _ in 0..<subscribers / concurrency {
                         let answer = try await transport.send(HTTPRequest(method: .post, url: url, body: body))
                         guard answer.isSuccess else { throw BenchmarkFailure("a post got status \(answer.status)") }
                     }

@@ -29,12 +29,12 @@ enum PurchaseBenchmark {
                 throw BenchmarkFailure("the payment queue did not buy")
             }
         }
-        let (direct, queued) = try await paired(iterations: 200) {
+        let (throughStore, queued) = try await paired(iterations: 200) {
             try await store.purchaseProduct(product.rawValue)
         } reference: {
             try await alone()
         }
-        let (merged, queuedAgain) = try await paired(iterations: 200) {
+        let (throughClient, queuedAgain) = try await paired(iterations: 200) {
             _ = try await client.purchase(Product(productIdentifier: product.rawValue))
         } reference: {
             try await alone()
@@ -45,10 +45,11 @@ enum PurchaseBenchmark {
         let reference = "the same payment by PaymentQueue alone"
         return [
             BenchmarkResult(
-                name: "purchase by Store", reference: reference, nanoseconds: direct, referenceNanoseconds: queued,
+                name: "purchase by Store", reference: reference, nanoseconds: throughStore,
+                referenceNanoseconds: queued,
                 budget: "–"),
             BenchmarkResult(
-                name: "purchase by PurchaseClient", reference: reference, nanoseconds: merged,
+                name: "purchase by PurchaseClient", reference: reference, nanoseconds: throughClient,
                 referenceNanoseconds: queuedAgain, budget: "–"),
         ]
     }

@@ -199,7 +199,6 @@ enum Memory {
     static var resident: Double { value(of: "VmRSS:") }
     static var peak: Double { value(of: "VmHWM:") }
 
-    /// Resets the peak.
     static func resetPeak() {
         let file = open("/proc/self/clear_refs", O_WRONLY)
         guard file >= 0 else { return }

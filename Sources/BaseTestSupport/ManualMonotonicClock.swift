@@ -44,8 +44,8 @@ public final class ManualMonotonicClock: Sendable {
         state.withLock { $0.now += duration }
     }
 
-    /// Waits until the clock has been read `count` times. A thread that reads the clock in a loop has then reacted to
-    /// the current time: it reads a second time after it has handled the first reading.
+    /// Waits until the clock has been read `count` more times. After two readings, a thread that reads the clock in a
+    /// loop has reacted to the current time: it reads a second time after it has handled the first reading.
     public func waitForReadings(
         _ count: Int = 2, sourceLocation: SourceLocation = #_sourceLocation,
         isolation: isolated (any Actor)? = #isolation

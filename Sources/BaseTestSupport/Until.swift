@@ -13,8 +13,8 @@ import Testing
 ///   - sourceLocation: The place of the failure.
 ///   - isolation: The actor on which the condition runs.
 ///   - condition: Whether the effect has occurred.
-/// - Throws: `NeverHappened` after the timeout, and `CancellationError` when the task is cancelled. Both the failure
-///   and the place of the call are recorded.
+/// - Throws: `NeverHappened` after the timeout, and `CancellationError` when the task is cancelled. The timeout is also
+///   recorded as an issue at `sourceLocation`.
 public func until(
     _ what: String, within timeout: Duration = .seconds(50), sourceLocation: SourceLocation = #_sourceLocation,
     isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
@@ -48,7 +48,7 @@ public func untilCancelled() async throws -> Never {
 /// do not wait with it.
 public func shortenedPause(_: Duration) async throws { try await Task.sleep(for: .milliseconds(2)) }
 
-/// Yields to other tasks several times, so that a test meets more orders of events. Use `until` to wait for an effect.
+/// Yields `times` times to other tasks, so that a test meets more orders of events. Use `until` to wait for an effect.
 public func letOthersRun(times: Int = 1, isolation: isolated (any Actor)? = #isolation) async {
     for _ in 0..<times { await Task.yield() }
 }

@@ -214,7 +214,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             }
             #expect(value == 44)
         },
-        SQLDatabaseContract("a value that no dialect can store is refused") { database in
+        SQLDatabaseContract("a value that not every dialect can store is refused") { database in
             for value: SQLValue in ["a\0b", .real(.nan)] {
                 #expect(throws: SQLError(.invalidValue, "")) {
                     try database.read { try $0.query("SELECT ?1", [value]) }
@@ -257,7 +257,9 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
                 try await database.write { try $0.each(orphan) { _ in throw Enough() } }
             }
         },
-        SQLDatabaseContract("the next statement sees what `perform` wrote, or throws its error") {
+        SQLDatabaseContract(
+            "the next statement sees what `perform` wrote, and it or the commit throws the error of `perform`"
+        ) {
             database in
             let seen = try await database.write { connection in
                 try connection.lockRows("SELECT 1 FROM account WHERE name = ?1", ["a"])
@@ -360,7 +362,7 @@ package struct SQLDatabaseContract: Sendable, CustomTestStringConvertible {
             #expect(added == ["x", "x"])
         },
         SQLDatabaseContract(
-            "a migration that was changed, moved, removed or is unknown is refused, and changes nothing"
+            "a list with a changed, moved, missing or invalid migration is refused, and changes nothing"
         ) {
             database in
             let dialect = database.dialect

@@ -24,7 +24,7 @@ package struct StoreControls: Sendable {
     package var setMayPay: Action<Bool>?
     /// Moves the account to another storefront, which is returned.
     package var moveAbroad: (@Sendable () async throws -> Storefront)?
-    /// Creates an offer code for a subscription that can be redeemed once.
+    /// Creates an offer code, which can be redeemed once, for a subscription.
     package var makeOfferCode: (@Sendable (ProductID) async throws -> String)?
     /// Begins a promoted purchase of the customer.
     package var promote: Action<ProductID>?

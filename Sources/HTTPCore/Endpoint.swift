@@ -8,7 +8,6 @@
 /// A service has one table of endpoints. Its routes and its OpenAPI document are generated from this table, so every
 /// route is described.
 package struct Endpoint<Handler: Sendable>: Sendable {
-    /// The method.
     package let method: HTTPRequest.Method
     /// The path, with `{name}` for each path parameter.
     package let path: String

@@ -1,7 +1,7 @@
 import Primitives
 
-/// A body that arrives in chunks. It can be read once, by one reader. A chunk is produced only when the reader requests
-/// it.
+/// A body that arrives in chunks. It can be read once, by one reader. The stream takes a chunk from its producer only
+/// when the reader requests one.
 ///
 ///     for try await chunk in stream { … }
 ///

@@ -15,9 +15,9 @@
 /// if let problem = gate.refusal(of: request) { return .ready(problem.response) }
 /// ```
 ///
-/// The gate is for servers without authentication. The entitlement server does not use the gate: apps and backends call
-/// that server by public names that it does not know, and each endpoint requires a key or a signature that no other
-/// site has.
+/// The gate is for servers without authentication. The entitlement server uses it only for the host of a console
+/// without TLS. Apps and backends call that server by public names that it does not know, and its endpoints with data
+/// require a key or a signature that no other site has.
 package struct LocalRequestGate: Sendable {
     /// The allowed names in lower case, with IPv6 addresses in brackets; `nil` allows any name.
     private let names: Set<String>?

@@ -152,8 +152,8 @@ extension HTTPListener {
         public var headerTimeout: Duration = .seconds(10)
         /// The time from the end of the headers to the end of the body.
         public var bodyTimeout: Duration = .seconds(30)
-        /// The time after which a connection without traffic is closed, at least one second. Suspended replies do not
-        /// count.
+        /// The time after which a connection without traffic is closed, at least one second. The time of a suspended
+        /// reply does not count.
         ///
         /// libmicrohttpd also enforces it, always on the machine's clock.
         public var idleTimeout: Duration = .seconds(60)

@@ -65,7 +65,6 @@ final class IncomingBody {
         return file.map { .stream($0.stream) } ?? .bytes(bytes)
     }
 
-    /// Discards the body.
     func discard() {
         file = nil
         drop()

@@ -53,7 +53,8 @@ package final class ScriptedServer: Sendable {
     package let port: Int
     package var url: String { "http://127.0.0.1:\(port)" }
 
-    /// Serves `connections` in order, then closes the socket. The test must open each of them.
+    /// Runs one of the scripts `connections` for each connection, in order, then closes the socket. The test must open
+    /// as many connections.
     package init(_ connections: [@Sendable (Peer) -> Void]) throws {
         let listening = try ListeningPort()
         port = listening.number

@@ -178,7 +178,7 @@ final class PostgresConnection: @unchecked Sendable {
     }
 
     /// Throws if a commit was rolled back or has a warning. The warning means that the commit did not wait for the
-    /// standby, so its data is lost if the primary fails.
+    /// standby, so its data may be lost if the primary fails.
     private func checkCommit(_ answers: [PostgresAnswer]) throws(SQLError) {
         if let warning = warnings.texts.first {
             isBroken = true

@@ -83,7 +83,7 @@ public final class PostgresDatabase: SQLDatabase {
         writers.finish()
     }
 
-    /// The number of round trips to the server since the start.
+    /// The number of round trips since the start, without those of lookups and of migration scripts.
     package var roundTrips: Int { settings.roundTrips.withLock { $0 } }
 
     public func migrate(_ migrations: [SQLMigration]) throws {
@@ -129,7 +129,7 @@ public final class PostgresDatabase: SQLDatabase {
     /// Returns a URL without the password and other parameters, for display.
     ///
     /// - Parameter url: A URL in libpq's format.
-    /// - Returns: `postgres://user@host:port/name`.
+    /// - Returns: `postgres://user@host:port/name`, with `?host=` for the folder of a socket.
     /// - Throws: `SQLError` with `cannotOpen` for an invalid URL.
     public static func address(of url: String) throws -> String {
         var configuration = Configuration()

@@ -32,12 +32,10 @@ final class PostgresLookups: Sendable {
 
     private struct State {
         var queue: [Lookup] = []
-        /// Whether the thread was started.
         var isStarted = false
         /// Whether the thread waits, so that the next caller must wake it.
         var isAsleep = false
         var isClosing = false
-        /// Whether the thread has ended.
         var hasEnded = false
         /// The callers of `close` that wait for the end of the thread.
         var closeContinuations: [CheckedContinuation<Void, Never>] = []

@@ -13,7 +13,6 @@ final class PostgresSettings: Sendable {
     /// The parameters for `PQconnectdbParams`, which uses the last of two with the same name.
     private let parameters: [(String, String)]
     private let options: String
-    /// The number of round trips.
     let roundTrips = Locked(0)
 
     /// Throws `cannotOpen` for an invalid URL, and for a password in it that `configuration` does not allow.

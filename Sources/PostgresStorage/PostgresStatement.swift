@@ -7,7 +7,7 @@ struct PostgresStatement: Sendable {
     /// Unique among all statements of the program, so that texts need not be compared.
     let number: Int
     private static let count = Locked(0)
-    /// The number of values.
+    /// The number of values that the statement needs.
     let placeholders: Int
     /// The first word of the statement, in capitals.
     let firstWord: String

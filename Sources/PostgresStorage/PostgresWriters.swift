@@ -261,8 +261,8 @@ final class PostgresWriters: Sendable {
     }
 }
 
-/// A lock with which a body that had too many conflicts runs alone among the bodies of this program, so that it succeeds
-/// under any load.
+/// A lock with which a body that had too many conflicts runs alone among the bodies of this program, so that it
+/// has no more conflicts with them.
 private final class WriteContention: Sendable {
     private struct State {
         var running = 0

@@ -8,8 +8,8 @@
 
 /// A value protected by a lock. Most concurrent types of Souk that are not actors use it.
 ///
-/// Use `withLock` for a short, synchronous access. The closure must not take another lock or call code that could. The
-/// lock is a `pthread_mutex_t`, which Thread Sanitizer supports on Linux.
+/// Use `withLock` for a short, synchronous access. The closure must not take a lock that other code can hold while it
+/// takes this one. The lock is a `pthread_mutex_t`, which Thread Sanitizer supports on Linux.
 ///
 ///     let count = Locked(0)
 ///     count.withLock { $0 += 1 }

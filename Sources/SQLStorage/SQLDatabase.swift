@@ -56,8 +56,8 @@ public protocol SQLDatabase: Sendable {
     /// - Throws: the errors of `read`.
     func lookup(_ sql: String, _ values: [SQLValue]) async throws -> SQLRow?
 
-    /// Runs `body` in a transaction and returns when it is durable. Transactions are serializable; in SQLite they run
-    /// one at a time, in the order of the calls.
+    /// Runs `body` in a transaction and returns when it is durable. Transactions are serializable unless the database
+    /// is configured otherwise. In SQLite they run one at a time, in the order of the calls.
     ///
     /// If `body` throws, only its own changes are rolled back. A body in which a statement failed is rolled back even
     /// if it caught the error. A caller that is cancelled before its body starts gets `CancellationError`, and the body

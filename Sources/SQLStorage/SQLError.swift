@@ -11,7 +11,7 @@ public struct SQLError: Error, Equatable, Sendable, CustomStringConvertible {
     public let code: Code
     /// One sentence that says what failed, where, and what to do.
     public let message: String
-    /// The error of another module that caused this one.
+    /// The error that caused this one.
     public let underlying: (any Error)?
 
     /// Creates an error.
@@ -19,7 +19,7 @@ public struct SQLError: Error, Equatable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - code: the kind of the error.
     ///   - message: one sentence that says what failed, where, and what to do.
-    ///   - underlying: the error of another module that caused this one.
+    ///   - underlying: the error that caused this one.
     public init(_ code: Code, _ message: String, underlying: (any Error)? = nil) {
         self.code = code
         self.message = message
@@ -35,7 +35,8 @@ public struct SQLError: Error, Equatable, Sendable, CustomStringConvertible {
 }
 
 extension SQLError.Code {
-    /// The file is missing and may not be created, or it is a folder, unreadable or read-only.
+    /// The database cannot be opened: the file is missing and may not be created, is a folder, unreadable or read-only,
+    /// or the database server refuses the connection.
     public static var cannotOpen: Self { Self(rawValue: "cannotOpen") }
     /// The file is not a database.
     public static var notADatabase: Self { Self(rawValue: "notADatabase") }
@@ -52,7 +53,7 @@ extension SQLError.Code {
     public static var connectionLost: Self { Self(rawValue: "connectionLost") }
     /// The connection ended during the commit, which may or may not have succeeded.
     public static var outcomeUnknown: Self { Self(rawValue: "outcomeUnknown") }
-    /// The disk of the database is full.
+    /// The disk of the database is full, or has too little space left for a large write.
     public static var storageFull: Self { Self(rawValue: "storageFull") }
     /// The device or file system under the database failed.
     public static var storageFailed: Self { Self(rawValue: "storageFailed") }
@@ -76,7 +77,7 @@ extension SQLError.Code {
     public static var migrationChanged: Self { Self(rawValue: "migrationChanged") }
     /// The list of migrations is invalid.
     public static var invalidMigration: Self { Self(rawValue: "invalidMigration") }
-    /// The database is of another kind: its first migration is unknown to this program.
+    /// The tables or the first migration of the database belong to another program.
     public static var otherSchema: Self { Self(rawValue: "otherSchema") }
     /// The database was migrated by a newer version of this program, was moved, or is an unfinished copy.
     public static var newerSchema: Self { Self(rawValue: "newerSchema") }

@@ -38,7 +38,8 @@ public final class Sandbox: Sendable {
     ///
     /// - Parameters:
     ///   - catalogue: The path of a StoreKit configuration file.
-    ///   - features: The path of a feature map. Without one, purchases give no features.
+    ///   - features: The path of a feature map. Without one, each product except consumables gives a feature with the
+    ///     product's id.
     ///   - start: The initial virtual time; the present by default.
     /// - Returns: The open sandbox.
     /// - Throws: An error that describes the first error in a file, and the errors of reading the file.

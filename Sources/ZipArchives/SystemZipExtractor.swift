@@ -5,9 +5,9 @@
     ///
     ///     try await SystemZipExtractor().extract("/tmp/film.zip", into: "/var/mobile/…/content/film")
     ///
-    /// The whole archive is checked before anything is written, with the same code as in `ZipExtraction.ZipExtractor`:
-    /// `Documentation/Content.md` lists the refused archives, `ExtractionError.Code` the errors. Apple's Compression
-    /// framework decompresses the data in blocks of at most 256 KiB.
+    /// The structure of the archive is checked before anything is written, with the same code as in
+    /// `ZipExtraction.ZipExtractor`: `Documentation/Content.md` lists the refused archives, `ExtractionError.Code` the
+    /// errors. Apple's Compression framework decompresses the data in blocks of at most 256 KiB.
     public struct SystemZipExtractor: ArchiveExtractor {
         /// Creates an extractor. It has no state and can extract several archives at a time.
         public init() {}

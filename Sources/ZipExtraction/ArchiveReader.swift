@@ -46,7 +46,7 @@ final class ArchiveReader: EntryReader {
         }
     }
 
-    /// Ends the reading: the archive must have no more data.
+    /// Throws if the archive has more entries than its directory lists.
     func finish() throws(ExtractionError) {
         var header: OpaquePointer?
         guard archive_read_next_header(archive, &header) == ARCHIVE_EOF else {

@@ -66,7 +66,6 @@ package struct OpenAPIDocument: Sendable {
     }
 
     package struct Body: Sendable {
-        /// The schema of the body.
         package var schema: WireSchema
         package var isOptional: Bool
 

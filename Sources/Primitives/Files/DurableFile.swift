@@ -1,6 +1,6 @@
 import Foundation
 
-/// File operations whose effect survives a crash of the system.
+/// File operations for data that must survive a crash of the system.
 package enum DurableFile {
     /// Reads a whole file. Returns `nil` when there is none. Does not follow a symbolic link.
     ///

@@ -5,11 +5,11 @@ import Primitives
 ///
 ///     let database = try SQLiteDatabase(path: "/var/lib/souk/ledger.sqlite")
 ///
-/// While a process has a file open, a second attempt of it throws `alreadyOpen`. Another process may open the same file;
-/// the two processes wait for each other's commits, up to `Configuration.busyTimeout`. A program that caches the
-/// content must keep others from writing: see `Configuration.isExclusive`. The file must be on a local file system. The
-/// log and the shared memory (`-wal`, `-shm`) are beside it while it is open. A file that is created here can be read
-/// only by its owner.
+/// While a process has a file open, it cannot open the file a second time: `init` throws `alreadyOpen`. Another process
+/// may open the same file; the two processes wait for each other's commits, up to `Configuration.busyTimeout`. A
+/// program that caches the content must keep others from writing: see `Configuration.isExclusive`. The file must be on
+/// a local file system. The log and the shared memory (`-wal`, `-shm`) are beside it while it is open. A file that is
+/// created here can be read only by its owner.
 ///
 /// Text in double quotes is a name, never a string. Only pragmas that read are allowed.
 public final class SQLiteDatabase: SQLDatabase {

@@ -62,7 +62,7 @@ extension SQLError {
     }
 }
 
-/// Files that SQLite found damaged. Their write-ahead log is no longer copied into the file and remains beside it,
+/// Files that are damaged or truncated. Their write-ahead log is no longer copied into the file and remains beside it,
 /// because it may have data that the file has lost, for example after a truncation.
 enum DamagedFiles {
     private static let paths = Locked<Set<String>>([])

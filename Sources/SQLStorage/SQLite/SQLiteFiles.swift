@@ -55,7 +55,7 @@ struct OpenFile: Sendable {
     private let descriptor: CInt
     /// Whether the file has had the header of a database.
     private let hadHeader = Locked(false)
-    /// The identity of the log, from the first commit, which creates the log, until all connections are closed.
+    /// The identity of the log, recorded by the first check that finds the log.
     private let log = Locked<Identity?>(nil)
     private let index: LogIndex
     private let content = Locked(ContentState())

@@ -29,8 +29,8 @@ final class SQLiteWriter: Sendable {
     private let wake = DispatchSemaphore(value: 0)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Starts the thread, which owns `connection` until it calls `whenEnded`. After each commit, it resumes the callers
-    /// and then calls `whenCommitted`.
+    /// Starts the thread, which owns `connection` until it calls `whenEnded`. After each commit it resumes the callers.
+    /// Then, and after each task of `runAlone`, it calls `whenCommitted`.
     init(
         connection: SQLiteConnection, file: OpenFile, groupLimit: Int,
         whenCommitted: @escaping @Sendable (SQLiteConnection) -> Void, whenEnded: @escaping @Sendable () -> Void

@@ -13,6 +13,6 @@ package protocol EntryReader: AnyObject, SendableMetatype {
     /// Returns the next bytes of the entry, valid until the next call, and `nil` after the last.
     func nextBlock(of entry: ZipEntry) throws(ExtractionError) -> UnsafeRawBufferPointer?
 
-    /// Ends the reading: the archive must have no more data.
+    /// Called after the last entry. A reader that finds the entries itself throws if there are more of them.
     func finish() throws(ExtractionError)
 }

@@ -22,7 +22,8 @@ struct Command: Sendable {
         var value: String?
         var repeats = false
         let help: String
-        /// Whether the help omits it, because only another part of Souk uses it.
+        /// Whether the help omits the option. It still works: for another part of Souk, or for a script that uses two
+        /// commands alike.
         var isHidden = false
     }
 
@@ -85,7 +86,8 @@ enum ExitStatus: Int32, Sendable {
     case closedPipe = 141
 }
 
-/// An error in the command line, with one sentence that says what to do. The exit status is 2.
+/// An error that the user can correct, for example in the command line or in a named file, with one sentence that says
+/// what to do. The exit status is 2.
 struct UsageError: Error {
     let sentence: String
     init(_ sentence: String) { self.sentence = sentence }

@@ -11,7 +11,8 @@ import Primitives
 
 /// Writes files that were named on the command line.
 enum OutputFile {
-    /// Writes `bytes` to `path`, readable by others. `-` is standard output, which must not be a terminal.
+    /// Writes `bytes` to `path`, as `replace` does when `isPublic` is true. `-` is standard output, which must not be a
+    /// terminal.
     ///
     /// Throws `UsageError` for a terminal, and for a file that exists when `overwriting` is false; otherwise the errors of
     /// `replace`.
@@ -37,8 +38,8 @@ enum OutputFile {
         try replace(path, with: Array(text.utf8), isPublic: isPublic)
     }
 
-    /// Writes `bytes` as the other function writes text. First removes a file with the temporary name, which a killed
-    /// process with the same process id left behind.
+    /// Writes `bytes` as the other function writes text. First removes temporary files that killed processes left
+    /// behind.
     static func replace(_ path: String, with bytes: [UInt8], isPublic: Bool = false) throws(OutputFailure) {
         guard isRegular(path) ?? true else { return try append(bytes, to: path, O_WRONLY | O_CLOEXEC) }
         let file =

@@ -44,7 +44,8 @@ enum Terminal {
         }
     }
 
-    /// Writes one line to standard error. If this fails, a command that otherwise succeeds ends with status 2.
+    /// Writes one line to standard error. If this fails, except for a closed pipe, a command that otherwise succeeds
+    /// ends with status 2.
     static func note(_ text: TerminalText) { write(error: text + "\n") }
 
     /// Writes one line of a service's log to standard error. If that fails, the service continues.

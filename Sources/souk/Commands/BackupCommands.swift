@@ -88,11 +88,11 @@ enum BackupCommands {
         var members: JSONMembers = ["database": .string("sqlite:\(ledger.path)"), "backup": .string(source)]
         if hadLedger { members["former"] = .string(former) }
         for (name, value) in restored.members { members[name] = value }
-        let later: TerminalText =
+        let formerNote: TerminalText =
             hadLedger
             ? "; the former ledger is \(former), and keeps customers who are erased later: delete it when you no longer need it"
             : ""
-        try report(arguments, members, "\(ledger.path) was restored from \(source)\(later)\n\(restored.sentence)")
+        try report(arguments, members, "\(ledger.path) was restored from \(source)\(formerNote)\n\(restored.sentence)")
         return .success
     }
 

@@ -21,8 +21,8 @@ enum ExportCommand {
             amounts and dates, and nothing that identifies a person. The states are the stored answers about customers,
             with a row for each feature, subscription and purchase; events are their changes, in the order of the feed.
             Both name customers by pseudonyms. The cursor of states is for events: those after it changed the states.
-            The figures are the daily sums of all measures, as Documentation/Figures.md defines them. Days of the past
-            can change, so export them whole.
+            The figures are the daily sums of all measures, as Documentation/Figures.md defines them. Figures of past
+            days can change, so export all of them.
             """
     ) { arguments in
         guard let content: LedgerExport.Content = try arguments.choice("what") else {

@@ -4,7 +4,7 @@ import Primitives
 import StoreModel
 
 /// Sends facts to an entitlement server for `souk import` and `souk sync`. Waits when the server requests it, retries
-/// when the server does not answer, and separates errors of a fact from errors of the request.
+/// when the server does not answer or has an error, and separates errors of a fact from errors of the request.
 struct FactSender: Sendable {
     enum Outcome: Sendable {
         case done(JSONValue)
@@ -176,7 +176,7 @@ struct StateFile<State: ResumableState> {
     let path: String
 
     /// Returns `nil` when there is no file. Throws `UsageError` for a file that this command did not write. A file in
-    /// another format may be the user's own, so its message does not advise to remove it.
+    /// another format may be the user's own, so the error for it does not advise to remove the file.
     func read() throws -> State? {
         guard FileManager.default.fileExists(atPath: path) else { return nil }
         let bytes = try InputFile.read(path)

@@ -14,7 +14,9 @@ enum FigureCommands {
             .init(
                 name: "environment", value: "E",
                 help: "production, sandbox or xcode (the first of them that has figures)"),
-            .init(name: "from", value: "D", help: "the first day, in UTC (30 days, 13 weeks or 12 months before --to)"),
+            .init(
+                name: "from", value: "D",
+                help: "the first day, in UTC (for 30 days, 13 weeks or 12 months up to --to)"),
             .init(name: "to", value: "D", help: "the last day (today)"),
             .init(name: "by", value: "PERIOD", help: "day, week or month (day)"),
             .init(name: "group", value: "WHAT", help: "product, country, source, offer or app"),

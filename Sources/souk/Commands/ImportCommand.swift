@@ -15,8 +15,9 @@ enum ImportCommand {
         ],
         details: """
             Each line is one JSON object: a "customer", and "signedTransaction", "signedTransactions" (at most 100, with
-            "signedRenewalInfos" if you have them) or "receipt" (base64). Lines are sent in order: of several
-            customers who present one purchase, the last one gets it. With --parallel the order is undefined.
+            "signedRenewalInfos" if you have them) or "receipt" (base64). Lines are sent in order: if
+            purchases are transferred, the last of several customers who present one purchase gets it. With --parallel the
+            order is undefined.
             After an interruption, run the same command again: it continues, and repeated facts count once.
             Exit 1 when a fact was not accepted; the report lists the reasons and lines.
             """

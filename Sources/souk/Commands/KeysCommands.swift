@@ -123,7 +123,8 @@ enum KeysCommands {
         }
     }
 
-    /// Prints only the private key, so that standard output can be redirected to a key file.
+    /// Prints both keys as JSON. Without JSON, standard output gets only the private key, so that it can be redirected
+    /// to a key file.
     private static func printSigningKey(_ key: Ed25519.PrivateKey, asJSON: Bool) throws {
         let (privateKey, publicKey) = (key.pem.trimmingCharacters(in: .newlines), key.publicKey.pem)
         if asJSON { return try Terminal.print(json: ["key": .string(privateKey), "publicKey": .string(publicKey)]) }

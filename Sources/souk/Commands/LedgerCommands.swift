@@ -107,13 +107,13 @@ enum LedgerCommands {
         }
         for difference in report.differences { try Terminal.print("\(difference)") }
         for debt in report.debts { try Terminal.print("\(debt)") }
-        let looked = """
+        let counts = """
             \(LintReport.count(report.facts, "fact")), \(LintReport.count(report.purchases, "purchase")) and \
             \(LintReport.count(report.customers, "customer"))
             """
         try Terminal.print(
             report.differenceCount == 0
-                ? "\(looked): all match the ledger's facts"
-                : "\(looked): \(report.differenceCount) do not match the ledger's facts")
+                ? "\(counts): all match the ledger's facts"
+                : "\(counts): \(report.differenceCount) do not match the ledger's facts")
     }
 }

@@ -45,8 +45,8 @@ struct LedgerFile: Sendable {
         )
     }
 
-    /// Whether the file can be a damaged ledger: it can be opened, and is empty, unreadable, or begins as every SQLite
-    /// database does. Any other file can be the user's own.
+    /// Whether the file can be a damaged ledger: it can be opened, and its first bytes are those of a SQLite database,
+    /// are missing or cannot be read. Any other file can be the user's own.
     var canBeDamagedLedger: Bool {
         guard let file = FileHandle(forReadingAtPath: path) else { return false }
         let start = (try? file.read(upToCount: 16)) ?? Data()
@@ -74,7 +74,7 @@ struct LedgerFile: Sendable {
         }
     }
 
-    /// The errors of a file that cannot be opened, cannot be written or is not a ledger.
+    /// The codes of errors that the user can correct: the file cannot be opened or written, or has another schema.
     static let usageErrorCodes: Set<SQLError.Code> = [
         .cannotOpen, .notADatabase, .alreadyOpen, .busy, .otherSchema, .newerSchema, .migrationChanged, .storageFull,
         .readOnly,

@@ -30,7 +30,7 @@ enum LedgerLocation: Sendable {
         let url: String
         /// Whether the URL may contain the password: only if it comes from a file or an environment variable.
         let allowsPassword: Bool
-        /// The URL without a password or other parameters.
+        /// The URL without its password and its other parameters, except the folder of a socket.
         let address: String
         var isolation = PostgresDatabase.Isolation.serializable
         var keepsStatements = true

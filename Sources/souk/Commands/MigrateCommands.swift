@@ -157,7 +157,8 @@ enum MigrateCommands {
         }
     }
 
-    /// Replays both ledgers. Throws `UsageError` when a replay finds differences, or when the two ledgers differ.
+    /// Replays both ledgers. Throws `UsageError` when a replay finds differences, or when the two reports have
+    /// different counts.
     private static func verify(
         _ databases: [any SQLDatabase], _ features: FeatureMap, _ clock: any WallClock
     ) async throws {

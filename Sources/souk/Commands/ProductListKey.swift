@@ -1,7 +1,7 @@
 import Foundation
 import SignedData
 
-/// The key of an encrypted product list, from a file or the environment. No message contains it.
+/// The key of an encrypted product list, from an option, a file or the environment. No message contains the key.
 struct ProductListKey {
     static let variable = "SOUK_PRODUCT_LIST_KEY"
     static let options: [Command.Option] = [

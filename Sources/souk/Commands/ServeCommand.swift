@@ -113,8 +113,8 @@ enum ServeCommand {
         }
     }
 
-    /// Renames an existing key file. Its ledger is missing, perhaps only because a disk is not mounted, and the file is
-    /// the only copy of the secret key.
+    /// Renames an existing key file. Its ledger may be missing only because a disk is not mounted, and then the file is
+    /// the only copy of the key.
     private static func keepFormer(_ path: String) throws {
         let former = FormerFile.name(for: path, at: Date())
         guard rename(path, former) == 0 else {

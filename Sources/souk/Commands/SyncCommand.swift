@@ -15,7 +15,8 @@ enum SyncCommand {
             + AppStoreOptions.options + [
                 .init(
                     name: "since", value: "T",
-                    help: "the start of the notifications (the end of the last run, or 179 days ago)"),
+                    help: "the start of the notifications "
+                        + "(an hour before the end of the last run, or 179 days before --until)"),
                 .init(name: "until", value: "T", help: "the end of the notifications (now)"),
                 .init(
                     name: "customer", value: "C", repeats: true,
@@ -147,8 +148,8 @@ struct StoreSync: Sendable {
         return report
     }
 
-    /// Sends the purchases of a customer. The history of one purchase contains all purchases of its buyer, so one request
-    /// is enough for most customers.
+    /// Sends the purchases of a customer. The history of one purchase contains all purchases of its buyer, so one
+    /// history is enough for most customers.
     private func sendPurchases(of customer: CustomerID, countingIn report: inout FactReport) async throws {
         let path = "/v1/customers/\(PercentEncoding.encode(customer.rawValue))"
         let known = try await server.get(path)
@@ -193,8 +194,8 @@ struct StoreSync: Sendable {
                 .compactMap { $0["originalTransactionID"]?.stringValue })
     }
 
-    /// Whether another customer has a purchase. That customer must not lose it to this one: both can be the ids of one
-    /// person.
+    /// Whether another customer has a purchase. That customer must not lose the purchase to this one: both ids can
+    /// belong to one person.
     private func isHeld(_ purchase: String, byOthersThan customer: String) async throws -> Bool {
         // The search finds longer ids too. Clients with the public key can create more of them than one page has.
         let first = "/v1/customers?limit=100&query=\(PercentEncoding.encode(purchase))"

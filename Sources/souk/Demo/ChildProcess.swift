@@ -110,7 +110,8 @@ private final class RunningProcess: @unchecked Sendable {
         }
     }
 
-    /// Returns the first line of standard output; `nil` when the process ends or after the timeout. Discards the rest.
+    /// Returns the first line of standard output; `nil` if the process ends before it, or after the timeout. Discards
+    /// later output.
     func firstLine(timeout: Duration) async -> [UInt8]? {
         let (lines, continuation) = AsyncStream.makeStream(of: [UInt8]?.self)
         let handle = output.fileHandleForReading

@@ -7,11 +7,13 @@ struct DemoProducts: Sendable {
     let catalogue: Catalogue
     /// The path of the catalogue.
     let file: String
-    /// The features of each product; without a file, each product gives one feature, whose name is the product's id.
+    /// The features of each product. Without a file, each product except consumables gives a feature with the product's
+    /// id.
     let features: FeatureMap
     let featureFile: String?
 
-    /// Throws `UsageError` for a catalogue that cannot be read. Copies the catalogue that comes with `souk` to `folder`.
+    /// Reads the catalogue at the path `named`. For `-`, copies standard input to `folder`; for `nil`, the catalogue
+    /// that comes with `souk`. Throws `UsageError` for a catalogue that cannot be read.
     init(_ named: String?, in folder: DataFolder) throws {
         switch named {
         case nil:

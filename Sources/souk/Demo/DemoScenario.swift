@@ -153,7 +153,7 @@ struct DemoScenario {
         return "\(item.id) \(price(of: verified.payload, item)): signed, verified, acknowledged, then finished"
     }
 
-    /// The price paid, and the price after an offer ends.
+    /// The price paid, as text; with an introductory offer, also the full price.
     private func price(of payload: JWSTransactionDecodedPayload, _ item: CatalogueItem) -> String {
         let full = "\(item.price.amount) \(item.price.currency)"
         guard payload.offerType != nil, let milliunits = payload.price else { return "for \(full)" }

@@ -15,14 +15,14 @@ final class DemoGiftCards: PurchasePlugin {
 /// The network of one plugin, which the demonstration can disconnect.
 final class DisconnectableTransport: HTTPTransport {
     private let inner: any HTTPTransport
-    private let isCut = Locked(false)
+    private let isDisconnected = Locked(false)
 
     init(_ inner: any HTTPTransport) { self.inner = inner }
 
-    func cut(_ isCut: Bool) { self.isCut.withLock { $0 = isCut } }
+    func setDisconnected(_ isDisconnected: Bool) { self.isDisconnected.withLock { $0 = isDisconnected } }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
-        if isCut.withLock({ $0 }) {
+        if isDisconnected.withLock({ $0 }) {
             throw HTTPError(.connectionFailed, "The demonstration has disconnected this network.")
         }
         return try await inner.send(request)
@@ -40,8 +40,8 @@ extension DemoScenario {
         guard all.value.hasActiveFeature(with: DemoGiftCards.feature, at: world.clock.now()) else {
             throw DemoFault("the feature of the gift card is missing")
         }
-        phone.remoteTransport.cut(true)
-        defer { phone.remoteTransport.cut(false) }
+        phone.remoteTransport.setDisconnected(true)
+        defer { phone.remoteTransport.setDisconnected(false) }
         let less = try await phone.client.collectPaidFeatures()
         guard less.value == all.value else {
             throw DemoFault(

@@ -19,7 +19,6 @@ actor DemoWorld {
     let clock: SimulatorClock
     nonisolated let storeURL: String
     nonisolated let serverURL: String
-    /// The URL of the server's console.
     nonisolated let consoleURL: String
     /// The file with the secret key, with which an operator signs in to the console.
     nonisolated let secretKeyFile: String
@@ -185,7 +184,6 @@ actor DemoWorld {
         ServiceClient(url: serverURL, headers: ["Authorization": "Bearer \(key)"], transport: network)
     }
 
-    /// The path of the customer at the server.
     nonisolated var customerPath: String { "/v1/customers/customer-1042" }
 
     /// Returns the server's current answer about the customer.

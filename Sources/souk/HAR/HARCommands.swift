@@ -67,7 +67,8 @@ enum HARCommands {
         }
     }
 
-    /// Returns the entries that `--entry` and `--only` select, or all. Throws `UsageError` when there is no such entry.
+    /// Returns the entries that `--entry` and `--only` select, or all. Throws `UsageError` when the file has no entry
+    /// with the number of `--entry`.
     static func chosen(from archive: HARDocument, _ arguments: Arguments) throws -> [Row] {
         var rows = archive.entries.enumerated().map {
             Row(number: $0.offset + 1, entry: $0.element, record: $0.element.record)

@@ -3,8 +3,8 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// The file of `souk serve --config`. It has the flags by their names, and settings that only a file can have: those of
-/// single apps, web purchases and webhooks. Secrets are in files of their own.
+/// The file of `souk serve --config`. It sets flags as members such as `tlsKey` for `--tls-key`, and has settings that
+/// only a file can have: those of single apps, web purchases and webhooks. Secrets are in files of their own.
 struct ServeFile: Sendable {
     struct App: Sendable {
         let bundleID: BundleID

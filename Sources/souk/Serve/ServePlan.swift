@@ -18,7 +18,8 @@ struct ServePlan {
     private let figures: FigureSettings
     private let file: ServeFile
 
-    /// Flags override the environment, which overrides the file. Settings of one app in the file override all of them.
+    /// Flags override the environment, which overrides the file. The file's settings of a single app override all
+    /// three.
     init(_ flags: Arguments, environment: [String: String]) throws {
         let fromEnvironment = ServeOptions.values(in: environment)
         let path = flags.text("config") ?? environment[ServeOptions.variable(of: ServeOptions.config)]

@@ -8,9 +8,10 @@ extension StoreCommand {
     private static let accountOptions: [Command.Option] = [
         .init(name: "storefront", value: "C", help: "the storefront: USA, DEU, …"),
         .init(name: "payments", value: "on|off", help: "whether the account can pay"),
-        .init(name: "ask-to-buy", value: "on|off", help: "every purchase waits for approval"),
+        .init(name: "ask-to-buy", value: "on|off", help: "whether every purchase waits for approval"),
         .init(
-            name: "interrupted-purchases", value: "on|off", help: "every purchase is interrupted until it is resolved"),
+            name: "interrupted-purchases", value: "on|off",
+            help: "whether every purchase is interrupted until it is resolved"),
     ]
 
     private static func change(_ arguments: Arguments) throws -> StoreControlWire.AccountChange {

@@ -34,7 +34,7 @@ extension StoreCommand {
         },
     ]
 
-    /// Sends the notifications that are due. Succeeds when every notification so far has arrived.
+    /// Sends the notifications that are due. Succeeds when every notification that was sent so far has arrived.
     private static func deliver(_ client: StoreClient) async throws -> StoreReport {
         let doing = "sending notifications"
         let answer = try await client.json(.post, "/notifications/deliver", doing: doing)

@@ -53,7 +53,6 @@ enum StoreCommand {
 struct StoreReport: Sendable {
     var json: JSONValue
     let text: TerminalText
-    /// Whether the action succeeded.
     var succeeded = true
 
     /// The report without the user info of URLs in its JSON.

@@ -6,7 +6,7 @@ import StoreModel
 
 /// Formats the simulator's responses as text.
 enum StoreText {
-    /// Formats columns under their titles; "none" without rows.
+    /// Returns a table with a line of titles, or "none" if there are no rows.
     static func table(_ titles: [String], _ rows: [[String]]) -> TerminalText {
         guard !rows.isEmpty else { return "none" }
         let rows = rows.map { $0.map(TerminalText.escaped) }

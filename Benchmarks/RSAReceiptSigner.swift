@@ -3,7 +3,7 @@ import Foundation
 
 /// A signer of receipts whose certificates and signatures use 2048-bit RSA, as Apple's do. It has a root certificate,
 /// and an intermediate and a leaf with Apple's marker extensions. It signs with `CMS_sign`.
-struct RSAReceiptStore {
+struct RSAReceiptSigner {
     let root: [UInt8]
     private let leaf: [UInt8]
     private let intermediate: [UInt8]
