@@ -10,8 +10,8 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// Runs purchases one after another. Each run is killed one operation later than the one before, until a run ends
-/// without a kill.
+/// Repeats a run with kills. Each kill comes `every` operations later than the one before, until a run ends without a
+/// kill.
 struct CrashDriver {
     private static let catalogue = #"""
         {
