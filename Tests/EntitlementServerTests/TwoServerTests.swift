@@ -36,7 +36,7 @@ struct TwoServerTests {
 
         var testDescription: String { rawValue }
 
-        /// The fault with which this conflict gives a wrong result.
+        /// The fault with which this conflict gives a wrong result. `nil` if the tests have none.
         var fault: Fault? {
             switch self {
             case .requestsWithOneKey: .keyInsertedLast
@@ -361,7 +361,7 @@ struct TwoServerTests {
         }
     }
 
-    // MARK: - What servers share
+    // MARK: - Shared jobs, limits and streams
 
     /// Deletes the registrations of the pair's servers.
     private static func forgetServers(_ pair: Pair) async throws {

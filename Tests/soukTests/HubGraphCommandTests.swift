@@ -20,7 +20,7 @@ import Testing
         ("asyncapi", "{\n  \"asyncapi\": \"3.0.0\"", "\"address\": \"a.go\""),
         ("html", "<!doctype html>", "Screen &lt;1&gt;"),
     ])
-    func `hub graph prints the graph in each format`(format: String, start: String, part: String) async throws {
+    func `hub graph prints the graph in each format but SVG`(format: String, start: String, part: String) async throws {
         let outcome = try await SoukExecutable.run(["hub", "graph", "--format", format] + files)
         #expect(outcome.status == 0)
         #expect(outcome.output.hasPrefix(start))
