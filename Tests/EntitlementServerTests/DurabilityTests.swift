@@ -7,7 +7,7 @@ import Testing
 @testable import EntitlementServer
 
 /// Power cuts and failures of the disk. Killing the process proves little, because the operating system keeps written
-/// data. Here the disk loses unsynced data, or fails, at one operation of a scenario after another. The ledger must then
+/// data. Here the disk loses unsynced data, or fails, at one operation of a scenario after another. Then the ledger must
 /// be in the state before or after a request, with everything that was acknowledged.
 @Suite struct DurabilityTests {
     private static let scenario = Task { try await DurabilityScenario() }

@@ -93,7 +93,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `a scan of a ledger would be found`() async throws {
+    @Test(.onSQLite) func `a scan of a ledger is found in its query plan`() async throws {
         let bench = try await ServerBench()
         let scan = "SELECT * FROM fact WHERE app = ?1 AND environment = ?2"
         #expect(try await plan(of: scan, in: bench.database).contains { $0.hasSuffix("(app=? AND environment=?)") })

@@ -345,7 +345,7 @@ struct TwoServerTests {
         return all.sorted() == ["anna", "ben"] ? [] : ["the reader saw \(all)"]
     }
 
-    @Test func `a request whose key another server is using waits, and then is refused`() async throws {
+    @Test func `a request whose idempotency key another server is using waits, and then is refused`() async throws {
         try await Self.withPair(.serializable, lockTimeout: .milliseconds(100)) { pair in
             _ = try await pair.first.grant("other")
             pair.steered.pause(before: "UPDATE idempotency_key")

@@ -283,7 +283,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `a body whose connection ends in its middle runs again, and is written once`() async throws {
+    @Test func `a transaction whose connection ends before its commit runs again, and is written once`() async throws {
         try await Self.withDatabase { database, url, _ in
             let other = try PostgresDatabase(url: url)
             let runs = Locked(0)
@@ -447,7 +447,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `a look-up fails without the server, and succeeds when it is back`() async throws {
+    @Test func `a look-up fails without the server, and succeeds when the server is back`() async throws {
         try await Self.withDatabase { database, url, _ in
             let proxy = try PostgresProxy(to: url)
             let cut = try PostgresDatabase(url: proxy.url)

@@ -216,7 +216,7 @@ extension ServerBench {
         await next.close()
     }
 
-    @Test func `only one of two servers polls`() async throws {
+    @Test func `of two servers, one polls the status of a subscription`() async throws {
         guard ServerBench.engine == .postgreSQL else { return }
         let appStore = ScriptedStatusTransport()
         let first = try await appStore.bench()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SQLStorage
 
-/// Internal behaviour: the writes that share a commit, and the effects of its failure.
+/// Internal behaviour: the writes that share a commit as members of a group, and the effects of its failure.
 @Suite struct SQLiteGroupCommitTests {
     private struct Refusal: Error {}
 
