@@ -84,8 +84,8 @@ struct CrashDriver {
         )
     }
 
-    /// Calls `attempt` with one point after another until it returns `false`. Returns the number of points at which it
-    /// returned `true`.
+    /// Calls `attempt` with the points 1, 1 + `every` and so on until it returns `false`. Returns the number of points
+    /// at which it returned `true`, and throws if there is none.
     static func loop(
         _ side: String, every: Int, verb: String = "killed", _ attempt: (Int) async throws -> Bool
     ) async throws -> Int {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// The answer and the encrypted sources, which are computed before a database transaction.
+/// The answer and the encrypted sources of a new customer, which are computed before a database transaction.
 @Suite struct FirstPurchasesTests {
     private let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
     private let rules = ActiveRules.Entry(

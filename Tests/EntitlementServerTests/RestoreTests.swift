@@ -14,7 +14,7 @@ import Testing
     private static let now = Date(timeIntervalSince1970: 1_800_000_000)
     private static let alias = "anonymous-0b44a9f6-5a53"
 
-    /// Returns the names of a folder's files that contain a text, also in free pages.
+    /// Returns the names of a folder's files that contain a text or its upper case, also in free pages.
     private func files(of folder: ServerBench.Folder, holding text: String) throws -> [String] {
         try FileManager.default.contentsOfDirectory(atPath: folder.url.path).filter { name in
             let bytes = try Data(contentsOf: folder.url.appendingPathComponent(name))

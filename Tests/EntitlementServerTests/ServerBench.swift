@@ -12,7 +12,7 @@ import Testing
 @testable import EntitlementServer
 @testable import SQLStorage
 
-/// A server over a real database file, with a store whose signatures it trusts and a clock that only a test moves.
+/// A server over a real database, with a store whose signatures it trusts and clocks that only a test moves.
 struct ServerBench: Sendable {
     static let app: BundleID = "com.example.darkroom"
     static let otherApp: BundleID = "com.example.other"
@@ -22,7 +22,9 @@ struct ServerBench: Sendable {
 
     let folder: Folder
     let database: any SQLDatabase
+    /// The store's time, which decides about access.
     let clock = ManualClock()
+    /// The real time, which decides about keys, tokens, limits and deliveries.
     let realClock = ManualClock()
     let failures = Locked<[String]>([])
     let service: EntitlementService

@@ -120,7 +120,7 @@ final class EventListener: Sendable {
         _ = try await bench.post(bench.purchase("1"))
         let heard = try await EventListener(bench, after: "0").events(1)
         #expect(heard.count == 1)
-        // A later change of its own is the first event of each other stream.
+        // The first event of each other stream is a later change of the stream's own ledger.
         for (listener, app, environment) in [
             (other, ServerBench.otherApp, "sandbox"), (production, ServerBench.app, "production"),
         ] {

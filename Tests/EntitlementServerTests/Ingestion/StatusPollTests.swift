@@ -16,7 +16,7 @@ final class ScriptedStatusTransport: HTTPTransport {
 
     private let state = Locked<(answers: [Answer], asked: [String])>(([], []))
 
-    /// The transactions of the requests.
+    /// The transaction ids of the requests, in order.
     var asked: [String] { state.withLock { $0.asked } }
 
     func answer(_ answer: @escaping Answer) { state.withLock { $0.answers.append(answer) } }
