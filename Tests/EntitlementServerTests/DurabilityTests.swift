@@ -7,8 +7,8 @@ import Testing
 @testable import EntitlementServer
 
 /// Power cuts and failures of the disk. Killing the process proves little, because the operating system keeps written
-/// data. Here the disk loses unsynced data, or fails, at one operation of a scenario after another. Then the ledger must
-/// be in the state before or after a request, with everything that was acknowledged.
+/// data. Here the disk loses unsynced data, or fails, at one operation of a scenario after another. Then the ledger
+/// must be in the state before or after a request, with everything that was acknowledged.
 @Suite struct DurabilityTests {
     private static let scenario = Task { try await DurabilityScenario() }
     /// The tests try one in `every` disk operations. `make chaos` sets `SOUK_DISK_EVERY=1`, which tries all of them.

@@ -167,8 +167,8 @@ struct PostgresDatabaseTests {
                         group.addTask {
                             try await database.write { connection in
                                 try connection.lockRows("SELECT 1 FROM account WHERE name = ?1", ["a"])
-                                let asked = "SELECT balance FROM account WHERE name = 'a'"
-                                let balance: Int = try connection.first(asked)?["balance"] ?? 0
+                                let query = "SELECT balance FROM account WHERE name = 'a'"
+                                let balance: Int = try connection.first(query)?["balance"] ?? 0
                                 try connection.perform(
                                     "UPDATE account SET balance = ?1 WHERE name = 'a'", [SQLValue(balance + 1)])
                             }
