@@ -254,7 +254,8 @@ import Testing
         await database.close()
     }
 
-    /// No check of the files comes before the write. The write reads truncated pages, and must not call them damaged.
+    /// The test does not check the files before the write. The write reads truncated pages, and must not report them
+    /// as damaged.
     @Test(arguments: ["", "-wal"], [0, 1, 8192])
     func `a write to a truncated file or log fails with the code storageFailed`(
         _ suffix: String, kept: UInt64
