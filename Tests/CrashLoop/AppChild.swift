@@ -11,7 +11,7 @@ import Testing
 import ZipExtraction
 
 /// An app that buys one product unless its account has bought it already, and fetches its content if there is any. It
-/// ends when the server has acknowledged the purchase, the store has finished it, and the content was fetched.
+/// ends when the server has acknowledged the purchase, the purchase is finished, and the fetch has ended.
 struct AppChild {
     private let account: String
     private let product: String
@@ -70,7 +70,7 @@ struct AppChild {
     }
 
     /// Fetches the content, with the disk failures of the settings. Prints the result in the first line of output:
-    /// `content` or the code of the error, and whether the disk has failed.
+    /// `content` or the code of the error, and then `failing` if a simulated failure occurred.
     private func fetchContent() async throws {
         if let limit = settings["limit"].flatMap({ UInt64($0) }) { WatchedDisk.limitFiles(to: limit) }
         if let error = settings["error"].flatMap({ Int32($0) }) {

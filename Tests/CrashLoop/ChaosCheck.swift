@@ -77,7 +77,7 @@ struct ChaosCheck: Sendable {
         return answer
     }
 
-    /// Checks that the store has the same transactions, refunds and active entitlements.
+    /// Checks that the store has the same purchases, refunds, active entitlements and last expiry.
     private func compare(_ answer: Customer, of customer: String) async throws {
         let sold = try await chaos.store.transactions(of: customer)
         let once = sold.filter { $0.productID != "monthly" }
@@ -100,7 +100,8 @@ struct ChaosCheck: Sendable {
         }
     }
 
-    /// Checks that all acknowledged transactions are among the facts, and each fact once.
+    /// Checks that all acknowledged transactions are among the facts, that each fact is there once, and that the store
+    /// has the same transactions. Returns the number of facts.
     private func checkFacts(of customer: String) async throws -> Int {
         var facts: [JSONValue] = []
         var cursor: String?

@@ -43,7 +43,7 @@ func waitForEndOfInput() async {
     }
 }
 
-/// Reads the state of the simulated store without a fuse.
+/// Sends requests to the simulated store or to a server, without a fuse.
 struct StoreObserver: Sendable {
     let url: String
     let network: any HTTPTransport

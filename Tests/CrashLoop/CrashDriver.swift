@@ -10,8 +10,8 @@ import Primitives
 import StoreKitAdapter
 import StoreModel
 
-/// Runs purchases one after another. Each run is killed one operation later than the one before, until a run ends
-/// without a kill.
+/// Repeats a run with kills. Each kill comes `every` operations later than the one before, until a run ends without a
+/// kill.
 struct CrashDriver {
     private static let catalogue = #"""
         {
@@ -84,8 +84,8 @@ struct CrashDriver {
         )
     }
 
-    /// Calls `attempt` with one point after another until it returns `false`. Returns the number of points at which it
-    /// returned `true`.
+    /// Calls `attempt` with the points 1, 1 + `every` and so on until it returns `false`. Returns the number of points
+    /// at which it returned `true`, and throws if there is none.
     static func loop(
         _ side: String, every: Int, verb: String = "killed", _ attempt: (Int) async throws -> Bool
     ) async throws -> Int {

@@ -1,13 +1,13 @@
 import Foundation
 import Primitives
 
-/// Kills an app, its server, or the simulated store, at every point of a run. Checks after the restart that no answered
+/// Kills an app, its server, or the simulated store, at points of a run. Checks after the restart that no answered
 /// request is lost, and none has an effect twice.
 ///
-///     CrashLoop all [EVERY]       all of these, at every point or at each EVERY-th.
+///     CrashLoop all [EVERY]       purchases, devices and stores, at every point or at each EVERY-th.
 ///     CrashLoop purchases [EVERY] the app and its server, at each request and SQL statement.
 ///     CrashLoop devices [EVERY]   the app with content, at each disk and network operation; then with failing disks.
-///     CrashLoop stores [EVERY]    the simulated store alone.
+///     CrashLoop stores [EVERY]    the simulated store, at each SQL statement and notification.
 ///     CrashLoop chaos [KILLS]     souk serve, at any moment, with concurrent requests of customers and the store.
 ///
 /// The commands `CrashLoop app …`, `CrashLoop server …` and `CrashLoop store …` are the children that it starts.

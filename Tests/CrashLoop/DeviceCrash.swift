@@ -11,8 +11,8 @@ import StoreModel
     import Darwin
 #endif
 
-/// Kills apps, or lets their disk fail, at every operation of their disk and network while they buy a product and fetch
-/// its content. Each app starts with an older version of the content.
+/// Kills apps at operations of their disk and network, or makes their disk fail from an operation on, while they buy a
+/// product and fetch its content. Each app starts with an older version of the content.
 struct DeviceCrash {
     private let driver: CrashDriver
     private let shop: ContentShop

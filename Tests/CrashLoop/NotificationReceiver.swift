@@ -41,7 +41,8 @@ final class NotificationReceiver: Sendable {
         return (try? JSONValue(parsing: bytes))?["notificationUUID"]?.stringValue
     }
 
-    /// Throws unless each notification in `recorded` has arrived as often as was recorded, and no other has.
+    /// Throws unless each notification in `recorded` has arrived as often as was recorded, and no other has. An attempt
+    /// that the kill interrupted may be missing.
     func check(_ recorded: [StoreControlWire.Notification], charges: Set<TransactionID>, wasKilled: Bool) throws {
         let arrived = state.withLock { $0.payloads }
         guard Set(arrived.keys).isSubset(of: recorded.map(\.uuid)) else {

@@ -48,7 +48,7 @@ enum WatchedDisk {
         return fault.withLock { $0 }?.hasBegun ?? false
     }
 
-    /// Limits the size of this process's files, as the system can.
+    /// Limits the size of the files that this process writes, with `RLIMIT_FSIZE`.
     static func limitFiles(to bytes: UInt64) {
         // Otherwise the signal ends the process.
         signal(SIGXFSZ, SIG_IGN)

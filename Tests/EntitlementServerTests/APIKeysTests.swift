@@ -68,7 +68,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an app without a server, an unknown key id and an invalid label are refused`() async throws {
+    @Test func `an unknown app, an unknown key id and an invalid label are refused`() async throws {
         let bench = try await ServerBench()
         let before = try keys(bench).list()
         let app = await #expect(throws: EntitlementServerError.self) {

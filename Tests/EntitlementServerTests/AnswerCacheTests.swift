@@ -60,7 +60,7 @@ import Testing
         #expect(cache.answer(for: key)?.revision == 2)
     }
 
-    @Test func `of two answers with the same revision the later one stays`() {
+    @Test func `of two answers with the same revision the one with the later start stays`() {
         let cache = AnswerCache(bytes: Self.oneForEachShard)
         for second in [5.0, 9, 7] { cache.replace(answer(3, at: second), for: key, ticket: cache.ticket(for: key)) }
         #expect(cache.answer(for: key)?.validFrom == Date(timeIntervalSince1970: 9))

@@ -21,7 +21,7 @@ import Testing
     private func hash(_ number: Int, among count: Int) -> Int { ((number % count) << 32) | (number & 0xffff) }
 
     @Test(arguments: [1, 3, 97, 1 << 20])
-    func `the table behaves as a dictionary`(hashes: Int) {
+    func `an answer table behaves as a dictionary`(hashes: Int) {
         var random = SystemRandomNumberGenerator()
         var (table, known) = (AnswerTable(), [Int: String]())
         func look(_ name: Int) -> String? {

@@ -12,7 +12,7 @@ import Testing
         var references: Set<String> = []
     }
 
-    @Test func `the baseline of PostgreSQL has the tables of SQLite`() async throws {
+    @Test func `the baseline of PostgreSQL has the tables of SQLite and five of its own`() async throws {
         let history = try await tables(Schema.migrations(for: .sqlite))
         var baseline = try await tables(
             Schema.migrations(for: .postgreSQL).filter { $0 != Schema.programs }.map(\.onSQLite))

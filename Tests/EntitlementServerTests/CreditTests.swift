@@ -7,7 +7,7 @@ import Testing
 @testable import EntitlementServer
 
 extension ServerBench {
-    /// A purchase of a hundred coins.
+    /// Returns a signed purchase of `quantity` packs of a hundred coins.
     func coins(_ id: String, quantity: Int = 1, revoked: Bool = false) throws -> String {
         try purchase(id, product: "coins.100", type: .consumable) {
             $0.quantity = quantity

@@ -305,7 +305,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `customers are found by id, alias, transaction and order`() async throws {
+    @Test func `customers are found by id, alias, transaction id and web order line item id`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("10") { $0.webOrderLineItemId = "order-7" }, for: "anna")
         _ = try await bench.post(bench.period("11", of: "10"), for: "anna")

@@ -8,7 +8,7 @@ import Testing
 @testable import EntitlementServer
 
 /// Requests that each change the ledger, and the visible state after each of them. Time does not pass, so in every run
-/// a ledger has the same bytes after the first k requests.
+/// the server gives the same answers after the first k requests.
 struct DurabilityScenario: Sendable {
     struct Step: Sendable {
         let path: String
@@ -64,8 +64,9 @@ struct DurabilityScenario: Sendable {
 
     // MARK: - One run
 
-    func open(_ folder: ServerBench.Folder, foldedPages: Int = 12_000) async throws -> ServerBench {
-        try await ServerBench(folder: folder, foldedPages: foldedPages, configure: { $0.makeGrantID = { "grant" } })
+    func open(_ folder: ServerBench.Folder, checkpointPages: Int = 12_000) async throws -> ServerBench {
+        try await ServerBench(
+            folder: folder, checkpointPages: checkpointPages, configure: { $0.makeGrantID = { "grant" } })
     }
 
     enum Outcome: Equatable {

@@ -7,11 +7,11 @@ import Testing
 @testable import EntitlementServer
 
 /// Power cuts and failures of the disk. Killing the process proves little, because the operating system keeps written
-/// data. Here the disk loses unsynced data, or fails, at every operation of a scenario in turn. The ledger must then be
-/// in the state before or after a request, with everything that was acknowledged.
+/// data. Here the disk loses unsynced data, or fails, at one operation of a scenario after another. Then the ledger
+/// must be in the state before or after a request, with everything that was acknowledged.
 @Suite struct DurabilityTests {
     private static let scenario = Task { try await DurabilityScenario() }
-    /// The tests try every n-th disk operation. `make chaos` sets `SOUK_DISK_EVERY=1`, which tries all of them.
+    /// The tests try one in `every` disk operations. `make chaos` sets `SOUK_DISK_EVERY=1`, which tries all of them.
     private static let every = Int64(ProcessInfo.processInfo.environment["SOUK_DISK_EVERY"] ?? "") ?? 7
 
     /// The state after a power cut, with two choices of lost data.
@@ -24,7 +24,7 @@ import Testing
     /// With rare and with frequent checkpoints.
     @Test(.onSQLite, arguments: [12_000, 8])
     func `after a power cut each acknowledged request is stored, and no request is stored in part`(
-        foldedPages: Int
+        checkpointPages: Int
     ) async throws {
         let scenario = try await Self.scenario.value
         let folder = try ServerBench.Folder(copyOf: scenario.template.url)
@@ -40,7 +40,7 @@ import Testing
             }
             snapshots.withLock { $0.append(snapshot) }
         }
-        let bench = try await scenario.open(folder, foldedPages: foldedPages)
+        let bench = try await scenario.open(folder, checkpointPages: checkpointPages)
         for step in scenario.steps {
             #expect(try await scenario.take(step, at: bench) == .done)
             acknowledged.withLock { $0 += 1 }

@@ -56,7 +56,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a stored transfer does not contain the giver's name`() async throws {
+    @Test func `the stored answer of a transfer does not keep the name of the erased giver`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"), for: Self.name)
         #expect(try await transfer(bench, from: Self.name, to: "heir").status == 200)
@@ -133,7 +133,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a purchase that is bound to an erased customer stays with the pseudonym`() async throws {
+    @Test func `a purchase that is bound to an erased customer does not return to its presenter`() async throws {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken
         _ = try await bench.post(bench.purchase("1") { $0.appAccountToken = token }, for: "ben")

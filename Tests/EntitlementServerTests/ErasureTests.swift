@@ -236,7 +236,7 @@ import Testing
         mode: TransferMode
     ) async throws {
         let bench = try await ServerBench { $0.apps[0].transferMode = mode }
-        func state(_ id: String) throws -> String {
+        func renewal(_ id: String) throws -> String {
             try bench.period(id, of: "1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         }
         let first = try bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
@@ -247,11 +247,11 @@ import Testing
         let again = try bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken }
         #expect(try await bench.post(again, for: "ben").active() == ["pro"])
         bench.clock.advance(by: 29 * 86400)
-        try await bench.append(state("2"))
+        try await bench.append(renewal("2"))
         bench.clock.advance(by: 2 * 86400)
         #expect(try await bench.get("ben").active() == ["pro"])
         bench.clock.advance(by: 26 * 86400)
-        #expect(try await bench.post(state("3"), for: "ben").active() == ["pro"])
+        #expect(try await bench.post(renewal("3"), for: "ben").active() == ["pro"])
         #expect(try bench.replay().differences == [])
         #expect(try await erase("ben", in: bench).json["erasedPurchases"]?.intValue == 1)
         if ServerBench.engine == .sqlite {

@@ -5,7 +5,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// The answer and the encrypted sources, which are computed before a database transaction.
+/// The answer and the encrypted sources of a new customer, which are computed before a database transaction.
 @Suite struct FirstPurchasesTests {
     private let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
     private let rules = ActiveRules.Entry(
@@ -13,16 +13,16 @@ import Testing
     private let now = Date(timeIntervalSince1970: 1_800_000_000)
 
     private func fact(_ id: String) -> PresentedFact {
-        let said = TransactionFact(
+        let transaction = TransactionFact(
             id: TransactionID(unchecked: id), originalID: TransactionID(unchecked: id), productID: "pro.monthly",
             kind: .autoRenewableSubscription, purchaseDate: now, expiresDate: now.addingTimeInterval(60),
             groupID: "group",
             source: .appStore, signedDate: now, digest: SHA256.hash(id.utf8))
         return PresentedFact(
-            content: .transaction(said), environment: .sandbox, source: Array("a.\(id).c".utf8), index: 0)
+            content: .transaction(transaction), environment: .sandbox, source: Array("a.\(id).c".utf8), index: 0)
     }
 
-    @Test func `a precomputed answer is used only for its customer, its facts and its validity`() {
+    @Test func `a precomputed answer is used only for its customer, facts and rules, and while it is valid`() {
         let facts = [fact("1"), fact("2")]
         let precomputed = FirstPurchases(of: "anna", facts, in: ledgerID, by: rules, at: now)
         let contents = facts.map(\.content)

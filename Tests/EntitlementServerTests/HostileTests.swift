@@ -7,7 +7,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// Malicious requests: they are refused with a reason, reveal no secret and change nothing.
+/// Malicious requests reveal no secret, and change no data of others. Each refusal has a reason.
 @Suite struct HostileTests {
     private static let words = [
         "'; DROP TABLE customer; --", "\" OR 1=1 --", "anna' UNION SELECT key FROM data_key --", "%' ESCAPE '", "\u{0}",
@@ -39,7 +39,9 @@ import Testing
         }
     }
 
-    @Test(.onSQLite) func `SQL and control characters in a path, a query and headers do nothing`() async throws {
+    @Test(.onSQLite) func `SQL and control characters in the path, query and headers of GET requests change nothing`()
+        async throws
+    {
         let bench = try await ServerBench()
         _ = try await bench.post([bench.period("1"), bench.purchase("2")])
         let before = try bench.contents()

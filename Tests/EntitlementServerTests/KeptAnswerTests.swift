@@ -16,7 +16,7 @@ import Testing
         }
     }
 
-    @Test func `repeating one fact with new keys stores its answer once`() async throws {
+    @Test func `a fact repeated with new idempotency keys has one stored answer`() async throws {
         let folder = try ServerBench.Folder()
         let bench = try await ServerBench(folder: folder) { $0.apps[0].customerRateLimit = nil }
         _ = try await bench.post((0..<100).map { try bench.purchase("\($0)", product: "product-\($0)") })
@@ -72,7 +72,8 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `validating one receipt with new keys stores its answer once, and the times with the keys`()
+    @Test(.onSQLite)
+    func `a receipt validated with new idempotency keys has one stored answer, and a time for each key`()
         async throws
     {
         let folder = try ServerBench.Folder()
@@ -106,7 +107,7 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `answers are deleted with their last key`() async throws {
+    @Test(.onSQLite) func `stored answers are deleted with their last idempotency key`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1")
         for key in ["a", "b"] { _ = try await bench.post(signed, headers: ["Idempotency-Key": key]) }
@@ -189,7 +190,9 @@ import Testing
         WHERE idempotency_key.key LIKE '%:k'
         """,
     ])
-    func `a key whose stored status, type or answer was changed is an error`(change: String) async throws {
+    func `an idempotency key whose stored status, type or answer was changed causes an error`(change: String)
+        async throws
+    {
         let bench = try await ServerBench()
         let key: HTTPHeaders = ["Idempotency-Key": "k"]
         let first = try await bench.grant(headers: key)

@@ -49,7 +49,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a key is searched by its digest only, with the same statements for all keys`() async throws {
+    @Test func `a key is searched by its digest only, and an invalid key causes no other statement`() async throws {
         let box = RecorderBox()
         let bench = try await ServerBench(wrapping: box.wrap)
         let recorder = try #require(box.database)

@@ -24,7 +24,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a key of another app reads and writes only that app`() async throws {
+    @Test func `a key reads and writes only the data of its own app`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1")
         #expect(try await bench.post(signed, of: ServerBench.otherApp).code == "wrongBundle")

@@ -14,14 +14,14 @@ struct LedgerCopyTests {
 
     /// Opens the folder's database on PostgreSQL.
     private static func opened(_ folder: ServerBench.Folder) async throws -> any SQLDatabase {
-        try await ServerBench.$engine.withValue(.postgreSQL) { try await folder.open(foldedPages: 0) }
+        try await ServerBench.$engine.withValue(.postgreSQL) { try await folder.open(checkpointPages: 0) }
     }
 
     private static func copy(_ bench: ServerBench, to target: any SQLDatabase) -> LedgerCopy {
         LedgerCopy(from: bench.database, named: "sqlite:ledger.sqlite", to: target, named: Self.target)
     }
 
-    /// Creates a ledger with rows of every kind.
+    /// Creates a ledger with facts, claims, grants, aliases, an erasure, audit entries and spent credit.
     private static func populated(_ folder: ServerBench.Folder) async throws -> ServerBench {
         let bench = try await ServerBench.withConsole(folder: folder) { $0.apps[0].credits = CreditTests.table }
         _ = try await bench.post(bench.period("1") { $0.appAccountToken = CustomerID("anna").appAccountToken })

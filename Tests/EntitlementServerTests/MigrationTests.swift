@@ -51,7 +51,8 @@ import Testing
         await database.close()
     }
 
-    @Test(.onSQLite) func `a ledger of the first version answers as before, and its sources are encrypted`()
+    @Test(.onSQLite)
+    func `a ledger of the first version is migrated with its customers, and its sources are encrypted`()
         async throws
     {
         let store = try await ServerBench()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// The names of credits, items, features, codes, shops, orders and idempotency keys.
+/// The names of credits, items, features, products, codes, shops, orders, customers and idempotency keys.
 @Suite struct NamedThingsTests {
     @Test(arguments: UnicodeForms.pairs)
     func `a type of credit is found only under the bytes of its name`(pair: UnicodeForms) async throws {
@@ -30,7 +30,7 @@ import Testing
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `a feature and a product must be in form NFC, and the refusal says so`(pair: UnicodeForms) async throws {
+    func `a feature and a product must be in form NFC`(pair: UnicodeForms) async throws {
         let bench = try await ServerBench()
         let promotion: JSONValue = ["code": "SPRING", "feature": .string(pair.other)]
         for reply in [

@@ -10,7 +10,9 @@ import Testing
 /// SQLite plans without statistics, and may scan a whole ledger although an index exists. That is slow only in a large
 /// ledger, so these tests check the plans themselves.
 @Suite struct QueryPlanTests {
-    @Test(.onSQLite) func `every statement finds its rows without scanning a ledger`() async throws {
+    @Test(.onSQLite) func `the statements of requests and background jobs find their rows without scanning a ledger`()
+        async throws
+    {
         let box = RecorderBox()
         let receiver = WebhookReceiver { _, before in before == 0 ? 500 : 200 }
         let secret = try WebhookSecret(ServerBench.webhookSecret)
@@ -91,10 +93,10 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `a scan of a ledger would be found`() async throws {
+    @Test(.onSQLite) func `a scan of a ledger is found in its query plan`() async throws {
         let bench = try await ServerBench()
-        let walk = "SELECT * FROM fact WHERE app = ?1 AND environment = ?2"
-        #expect(try await plan(of: walk, in: bench.database).contains { $0.hasSuffix("(app=? AND environment=?)") })
+        let scan = "SELECT * FROM fact WHERE app = ?1 AND environment = ?2"
+        #expect(try await plan(of: scan, in: bench.database).contains { $0.hasSuffix("(app=? AND environment=?)") })
         #expect(try await plan(of: "SELECT * FROM customer", in: bench.database).contains { $0.hasPrefix("SCAN") })
         await bench.close()
     }

@@ -211,7 +211,7 @@ import Testing
         #expect(try await bench.send(.get, "/healthz", as: .none).status == 200)
     }
 
-    @Test func `an unavailable ledger is reported, and answered as unavailable`() async throws {
+    @Test func `a request to an unavailable ledger is reported, and gets status 503`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.period()
         #expect(try await bench.get().status == 200)

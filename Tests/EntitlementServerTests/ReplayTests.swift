@@ -16,7 +16,7 @@ import Testing
         try LedgerReplay(database: bench.database, apps: Self.apps, clock: bench.clock).run()
     }
 
-    /// Creates a ledger whose customers have rows of every kind.
+    /// Creates a ledger with purchases, a renewal info, a grant, an alias, a transfer and an erased customer.
     private func populatedBench() async throws -> ServerBench {
         let bench = try await ServerBench()
         let token = CustomerID("anna").appAccountToken

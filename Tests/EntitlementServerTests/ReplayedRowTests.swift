@@ -7,7 +7,7 @@ import Testing
 
 @testable import EntitlementServer
 
-/// The replay of rows of all kinds, unchanged and edited.
+/// The replay of unchanged and of edited rows.
 @Suite struct ReplayedRowTests {
     private static let secret = "0123456789abcdef0123456789abcdef"
 
@@ -143,7 +143,7 @@ import Testing
             ("UPDATE granted_credit SET customer = 'mallory'", "customer mallory"),
             ("UPDATE purchase SET app_account_token = 'x' WHERE original_transaction_id = '2'", "purchase 2"),
         ])
-    func `each edited row is named`(statement: String, subject: String) async throws {
+    func `an edited row is reported under its subject`(statement: String, subject: String) async throws {
         let bench = try await populatedBench()
         try await bench.database.write { _ = try $0.execute(statement) }
         let report = try replay(bench)

@@ -12,7 +12,7 @@ import Testing
 @testable import EntitlementServer
 @testable import SQLStorage
 
-/// A server over a real database file, with a store whose signatures it trusts and a clock that only a test moves.
+/// A server over a real database, with a store whose signatures it trusts and clocks that only a test moves.
 struct ServerBench: Sendable {
     static let app: BundleID = "com.example.darkroom"
     static let otherApp: BundleID = "com.example.other"
@@ -22,7 +22,9 @@ struct ServerBench: Sendable {
 
     let folder: Folder
     let database: any SQLDatabase
+    /// The store's time, which decides about access.
     let clock = ManualClock()
+    /// The real time, which decides about keys, tokens, limits and deliveries.
     let realClock = ManualClock()
     let failures = Locked<[String]>([])
     let service: EntitlementService
@@ -52,7 +54,7 @@ struct ServerBench: Sendable {
 
         /// Opens the ledger of this folder on the engine under test: a file in the folder, or a database of the test
         /// server.
-        func open(foldedPages: Int) async throws -> any SQLDatabase {
+        func open(checkpointPages: Int) async throws -> any SQLDatabase {
             switch ServerBench.engine {
             case .postgreSQL:
                 let url = postgresURL.withLock { task in
@@ -63,7 +65,7 @@ struct ServerBench: Sendable {
                 return try PostgresDatabase(url: try await url.value, configuration: ServerBench.postgres)
             default:
                 var storage = SQLiteDatabase.Configuration()
-                storage.checkpointPages = foldedPages
+                storage.checkpointPages = checkpointPages
                 return try SQLiteDatabase(path: databasePath, configuration: storage)
             }
         }
@@ -78,13 +80,13 @@ struct ServerBench: Sendable {
 
     init(
         environments: [StoreEnvironment] = [.sandbox], folder: Folder? = nil,
-        keys known: [BundleID: IssuedKeys] = [:], foldedPages: Int = 12_000,
+        keys known: [BundleID: IssuedKeys] = [:], checkpointPages: Int = 12_000,
         configure: (inout EntitlementService.Configuration) -> Void = { _ in },
         wrapping wrap: ((any SQLDatabase) -> any SQLDatabase)? = nil
     ) async throws {
         let place = try folder ?? Folder()
         self.folder = place
-        let file = try await place.open(foldedPages: foldedPages)
+        let file = try await place.open(checkpointPages: checkpointPages)
         database = wrap?(file) ?? file
         var configuration = EntitlementService.Configuration(
             database: database,
@@ -275,7 +277,7 @@ extension ManualClock {
     }
 }
 
-/// A database whose writes wait at a gate, so that a test can check the state between two of them.
+/// A database whose writes wait at a gate, so that a test can act before a write begins.
 final class GatedDatabase: SQLDatabase {
     private struct State {
         var isOpen = true
@@ -309,7 +311,7 @@ final class GatedDatabase: SQLDatabase {
         return try await inner.write(body)
     }
 
-    /// Makes every write fail before it begins; `nil` lets writes succeed again.
+    /// Makes every write fail after the gate, before it begins. `nil` lets writes succeed again.
     func fail(with failure: SQLError?) { state.withLock { $0.failure = failure } }
 
     func shut() { state.withLock { $0.isOpen = false } }

@@ -51,7 +51,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the key can be sent as x-api-key`() async throws {
+    @Test func `the key can be sent in the header x-api-key`() async throws {
         let bench = try await bench()
         let key = try #require(bench.keys[ServerBench.app]).publicKey
         let body = HTTPBody.json(["customerId": ["type": "merchant-str", "value": "ada"], "ident": ["a"]])
@@ -69,7 +69,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `two prices under one ident are refused at the start`() async throws {
+    @Test func `two price points with one ident are refused at the start`() async throws {
         await #expect(throws: EntitlementServerError(.invalidConfiguration, "")) {
             _ = try await ServerBench {
                 $0.apps[0].pricePoints = Array(

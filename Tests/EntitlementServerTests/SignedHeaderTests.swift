@@ -6,7 +6,7 @@ import Testing
 @testable import EntitlementServer
 
 @Suite struct SignedHeaderTests {
-    @Test func `a header is stored once, and sources are read whole`() async throws {
+    @Test func `a JWS header is stored once, and sources are read whole`() async throws {
         let bench = try await ServerBench()
         let signed = try (1...3).map { try bench.purchase("\($0)") }
         for text in signed { #expect(try await bench.post(text).status == 200) }
@@ -28,7 +28,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a header that was rolled back is stored by the next transaction`() async throws {
+    @Test func `a JWS header that was rolled back is stored by the next transaction`() async throws {
         let bench = try await ServerBench()
         let signed = try bench.purchase("1")
         let fact = PresentedFact(

@@ -102,7 +102,10 @@ struct StandbyTests {
         }
     }
 
-    @Test func `each answer of a write about a customer has the revision of the next read`() async throws {
+    @Test
+    func `the answer to a write about a customer has the revision of the next read, and a repeated answer has none`()
+        async throws
+    {
         try await ServerBench.$engine.withValue(.postgreSQL) {
             let bench = try await ServerBench()
             func check(
@@ -133,7 +136,6 @@ struct StandbyTests {
         }
     }
 
-    /// The client names no revision in its first read, so that read comes from the primary.
     @Test func `the client reads from the standby, but never sees less than it wrote`() async throws {
         try await Self.withStandby { setup in
             let bench = setup.bench

@@ -36,7 +36,7 @@ struct TwoServerTests {
 
         var testDescription: String { rawValue }
 
-        /// The fault with which this conflict gives a wrong result.
+        /// The fault with which this conflict gives a wrong result. `nil` if the tests have none.
         var fault: Fault? {
             switch self {
             case .requestsWithOneKey: .keyInsertedLast
@@ -345,7 +345,7 @@ struct TwoServerTests {
         return all.sorted() == ["anna", "ben"] ? [] : ["the reader saw \(all)"]
     }
 
-    @Test func `a request whose key another server is using waits, and then is refused`() async throws {
+    @Test func `a request whose idempotency key another server is using waits, and then is refused`() async throws {
         try await Self.withPair(.serializable, lockTimeout: .milliseconds(100)) { pair in
             _ = try await pair.first.grant("other")
             pair.steered.pause(before: "UPDATE idempotency_key")
@@ -361,7 +361,7 @@ struct TwoServerTests {
         }
     }
 
-    // MARK: - What servers share
+    // MARK: - Shared jobs, limits and streams
 
     /// Deletes the registrations of the pair's servers.
     private static func forgetServers(_ pair: Pair) async throws {

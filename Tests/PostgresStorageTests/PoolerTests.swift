@@ -29,7 +29,7 @@ struct PoolerTests {
         await database.close()
     }
 
-    @Test func `with prepared statements a pooler refuses the connection, and the message says what to do`()
+    @Test func `a pooler refuses a connection with prepared statements, and the message says what to do`()
         async throws
     {
         let url = try await Self.makeURL()
@@ -37,7 +37,7 @@ struct PoolerTests {
         #expect(error?.message.contains("open it without prepared statements") == true, "\(String(describing: error))")
     }
 
-    @Test func `the lock timeout applies behind a pooler too`() async throws {
+    @Test func `transactions behind a pooler have the timeouts of the configuration`() async throws {
         var configuration = Self.pooled
         configuration.lockTimeout = .milliseconds(50)
         let url = try await Self.makeURL()

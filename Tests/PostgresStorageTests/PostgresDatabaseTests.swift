@@ -33,7 +33,7 @@ struct PostgresDatabaseTests {
         try database.read { try $0.first("SELECT balance FROM account WHERE name = ?1", [.text(name)])?["balance"] }
     }
 
-    @Test func `an unused cluster ends its server and removes its folder`() async throws {
+    @Test func `a released cluster ends its server and removes its folder`() async throws {
         var cluster: PostgresCluster? = try await PostgresCluster()
         let folder = try #require(cluster?.folder)
         let file = try String(contentsOfFile: "\(folder)/data/postmaster.pid", encoding: .utf8)
@@ -45,7 +45,9 @@ struct PostgresDatabaseTests {
 
     // MARK: - Values
 
-    @Test func `every value comes back as it was bound, whatever the column's width`() async throws {
+    @Test func `every value comes back as it was bound, and columns of other types are converted or refused`()
+        async throws
+    {
         try await Self.withDatabase { database, _, _ in
             let values: [SQLValue] = [
                 .null, 0, -1, .integer(.min), .integer(.max), .real(0.1), .real(-.infinity),
@@ -122,7 +124,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `a result larger than a cursor's part is read whole, and rows that are written are counted`()
+    @Test func `a result larger than one batch of a cursor is read whole, and rows that are written are counted`()
         async throws
     {
         try await Self.withDatabase { database, _, _ in
@@ -165,8 +167,8 @@ struct PostgresDatabaseTests {
                         group.addTask {
                             try await database.write { connection in
                                 try connection.lockRows("SELECT 1 FROM account WHERE name = ?1", ["a"])
-                                let asked = "SELECT balance FROM account WHERE name = 'a'"
-                                let balance: Int = try connection.first(asked)?["balance"] ?? 0
+                                let query = "SELECT balance FROM account WHERE name = 'a'"
+                                let balance: Int = try connection.first(query)?["balance"] ?? 0
                                 try connection.perform(
                                     "UPDATE account SET balance = ?1 WHERE name = 'a'", [SQLValue(balance + 1)])
                             }
@@ -281,7 +283,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `a body whose connection ends in its middle runs again, and is written once`() async throws {
+    @Test func `a transaction whose connection ends before its commit runs again, and is written once`() async throws {
         try await Self.withDatabase { database, url, _ in
             let other = try PostgresDatabase(url: url)
             let runs = Locked(0)
@@ -378,7 +380,7 @@ struct PostgresDatabaseTests {
     }
 
     @Test(arguments: [1, 2, 3])
-    func `a transaction that never reached its commit does not count as committed, even if the answer is lost again`(
+    func `a transaction whose commit was lost runs again, even if answers about the commit are lost too`(
         cuts: Int
     ) async throws {
         try await Self.withDatabase { database, url, _ in
@@ -445,7 +447,7 @@ struct PostgresDatabaseTests {
         }
     }
 
-    @Test func `a look-up fails without the server, and succeeds when it is back`() async throws {
+    @Test func `a look-up fails without the server, and succeeds when the server is back`() async throws {
         try await Self.withDatabase { database, url, _ in
             let proxy = try PostgresProxy(to: url)
             let cut = try PostgresDatabase(url: proxy.url)
@@ -470,7 +472,8 @@ struct PostgresDatabaseTests {
         "postgres",
         "postgres://souk:secret@/postgres?host=FOLDER", "postgres://souk@[::1/x",
     ])
-    func `a database that cannot be opened is refused in one sentence`(url: String) async throws {
+    func `a database that cannot be opened is refused in one line that ends with a full stop`(url: String) async throws
+    {
         let folder = try await PostgresCluster.shared().folder
         let error = #expect(throws: SQLError.self) {
             _ = try PostgresDatabase(url: url.replacingOccurrences(of: "FOLDER", with: folder))

@@ -8,7 +8,9 @@ import Testing
 /// TLS to the database, set by libpq's parameters in the URL.
 @Suite(.enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"))
 struct PostgresTLSTests {
-    @Test func `a server is accepted only over TLS, with the root and the name in the URL`() async throws {
+    @Test func `a server is accepted only over TLS, and only with the root in the URL and the name in its certificate`()
+        async throws
+    {
         let port = try ReservedPort()
         let first = try await PostgresCluster(port: port.number)
         let server = "postgres://souk@127.0.0.1:\(port.number)/postgres"

@@ -40,7 +40,7 @@ import Testing
     }
 
     @Test
-    func `a connection that breaks at any point leaves a whole purchase or none, and repetitions get one answer`()
+    func `a connection that breaks leaves a whole purchase or none, and repetitions get the same answer`()
         async throws
     {
         let shop = try SignedShop()

@@ -126,7 +126,7 @@ import Testing
         for name in read.subtracting(documented).sorted() {
             Issue.record("Documentation/Formats.md, settings of a catalogue: \(name) is missing")
         }
-        // The file keeps these, and nothing reads them.
+        // A catalogue keeps these settings, and the program does not read them.
         let kept: Set = ["_lastSynchronizedDate", "_compatibilityTimeRate"]
         for name in documented.subtracting(read).subtracting(kept).sorted() {
             Issue.record("Documentation/Formats.md, settings of a catalogue: the program does not read \(name)")

@@ -3,7 +3,7 @@ import PluginHub
 import Primitives
 import Testing
 
-/// Checks the examples of `Documentation/Formats.md`.
+/// Checks the first five examples of `Documentation/Formats.md`.
 @Suite struct FormatsTests {
     /// The JSON blocks of the document, in order.
     private func examples() throws -> [String] {

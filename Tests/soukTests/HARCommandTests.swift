@@ -11,7 +11,7 @@ import Testing
 
     init() throws { folder = try TemporaryFolder() }
 
-    /// A file with invented responses: a greeting, an error response and a failure.
+    /// Writes a file with two invented records: a greeting, and an error response to a POST request.
     private func archive(_ url: String, status: Int = 200) throws -> String {
         var greeting = Record(
             HTTPRequest(method: .get, url: "\(url)/hello?name=a", headers: ["Authorization": "Bearer x"]))

@@ -69,8 +69,8 @@ import Testing
         #expect(outcome.errors.split(separator: "\n").count == 1)
     }
 
-    /// A letter is left out, doubled, or swapped with the next; the intended command is always suggested.
-    @Test func `a typo in any command's name suggests the command`() async throws {
+    /// A letter is left out, doubled, or swapped with the one before.
+    @Test func `a typo in the name of any command with more than three letters suggests the command`() async throws {
         for words in try await CommandList.commands() where words[words.count - 1].count > 3 {
             let word = Array(words[words.count - 1])
             let place = word.count / 2

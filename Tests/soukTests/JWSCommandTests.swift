@@ -125,8 +125,8 @@ import Testing
         let name = StoreEnvironment(apple: environment.rawValue).rawValue
         #expect(try await verify(file, "transaction", given + ["--environment", name]).status == 0)
         #expect(try await verify(file, "transaction", given).json?["error"]?["code"] == "chainLength")
-        let ungiven = try await verify(file, "transaction", ["--environment", name])
-        #expect(ungiven.json?["error"]?["code"] == "untrustedRoot" && ungiven.errors.contains("without --root"))
+        let untrusted = try await verify(file, "transaction", ["--environment", name])
+        #expect(untrusted.json?["error"]?["code"] == "untrustedRoot" && untrusted.errors.contains("without --root"))
     }
 
     @Test func `inspecting prints an unverified document with a warning`() async throws {

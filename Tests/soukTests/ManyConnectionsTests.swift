@@ -10,7 +10,7 @@ import Testing
     import Glibc
 #endif
 
-/// `souk serve` with clients that connect and send no request.
+/// `souk serve` with clients that connect and send no complete request.
 @Suite struct ManyConnectionsTests {
     private let folder: TemporaryFolder
 

@@ -98,7 +98,8 @@ import Testing
         await next.close()
     }
 
-    @Test func `a clock that is a year ahead ends no access while the server answers or after it has stopped`()
+    @Test
+    func `a clock that is a year ahead does not end access early, while the server answers or after it has stopped`()
         async throws
     {
         let shop = try SignedShop()

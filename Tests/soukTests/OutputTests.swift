@@ -102,7 +102,7 @@ struct OutputTests {
         }
     }
 
-    @Test func `a command fails if it cannot write to standard error`() async throws {
+    @Test func `a command that has a message fails if it cannot write to standard error`() async throws {
         let workshop = try await Workshop()
         let inspect = ["jws", "inspect", workshop.folder.file("bought.jws"), "--type", "transaction"]
         #expect(try await shell(#"exec "$@" 2>/dev/full"#, inspect).status == 2)

@@ -35,7 +35,9 @@ import Testing
         #expect(json.json == ["ok": true, "findings": []])
     }
 
-    @Test func `a missing partner is an error with its file and place, and a warning in a partial set`() async throws {
+    @Test func `a message without a counterpart is an error with its file and place, and a warning in a partial set`()
+        async throws
+    {
         let whole = try await lint([screen], "--json")
         #expect(whole.status == 1)
         #expect(whole.json?["ok"] == false)
@@ -105,7 +107,7 @@ import Testing
         #expect(found.contains(reason), "\(found)")
     }
 
-    @Test func `beside an invalid policy file, a missing partner is a warning`() async throws {
+    @Test func `beside an invalid policy file, a message without a counterpart is a warning`() async throws {
         let outcome = try await lint([screen, ("broken.json", "{")], "--json")
         #expect(outcome.status == 1)
         #expect(

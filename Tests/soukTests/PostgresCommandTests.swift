@@ -96,7 +96,7 @@ struct PostgresCommandTests {
     }
 
     /// One sentence, exit status 2, and no password.
-    @Test func `a database that cannot be opened is refused in one sentence`() async throws {
+    @Test func `a database that cannot be opened is refused in one line without the password`() async throws {
         let cluster = try await PostgresCluster.shared()
         let name = try await cluster.makeDatabase().split(separator: "/")[2].prefix { $0 != "?" }
         let locked = cluster.url(of: String(name), as: "locked")

@@ -89,7 +89,7 @@ import Testing
         #expect(printed.output.contains("Did you mean \"productType\"?"))
     }
 
-    @Test func `line numbers are correct after any text`() async throws {
+    @Test func `line numbers are correct after nested values and escaped characters`() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(
             "products.json",

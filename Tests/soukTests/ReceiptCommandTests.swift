@@ -120,8 +120,8 @@ import Testing
         #expect(try await run(given + ["--environment", "xcode"]).status == 0)
         #expect(try await run(given).json?["error"]?["code"] == "chainLength")
         #expect(try await run(given + ["--environment", "sandbox"]).json?["error"]?["code"] == "chainLength")
-        let ungiven = try await run(["--environment", "xcode"])
-        #expect(ungiven.json?["error"]?["code"] == "untrustedRoot" && ungiven.errors.contains("without --root"))
+        let untrusted = try await run(["--environment", "xcode"])
+        #expect(untrusted.json?["error"]?["code"] == "untrustedRoot" && untrusted.errors.contains("without --root"))
         #expect(try await run(root + ["--environment", "xcode"]).json?["error"]?["code"] == "untrustedRoot")
     }
 

@@ -59,7 +59,8 @@ import Testing
         #expect(Self.versions.contains(VersionCommand.version))
     }
 
-    @Test(arguments: versions) func `a ledger is migrated, replays without a difference, and answers`(
+    @Test(arguments: versions)
+    func `the ledger of a release is migrated, replays without a difference, and has the purchases`(
         version: String
     ) async throws {
         let fixture = try Fixture(version)
@@ -68,7 +69,7 @@ import Testing
 
     @Test(
         .enabled(if: PostgresCluster.isAvailable, "PostgreSQL is not installed"), arguments: versionsWithPostgreSQL)
-    func `a ledger in PostgreSQL is migrated, replays without a difference, and answers`(
+    func `the PostgreSQL ledger of a release is migrated, replays without a difference, and has the purchases`(
         version: String
     ) async throws {
         let fixture = try Fixture(version)

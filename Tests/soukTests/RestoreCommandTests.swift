@@ -79,7 +79,7 @@ import Testing
             text.output.contains("revoked the secret key \(leaked.id)") && text.output.contains("erased 1 customer"))
     }
 
-    @Test func `a restore without the former ledger needs consent to revived keys`() async throws {
+    @Test func `a restore over a missing, empty or damaged ledger needs --accept-revived`() async throws {
         #expect(try await serve().stop() == 0)
         let backup = elsewhere.file("backup")
         #expect(try await souk("backup", backup).status == 0)
@@ -187,7 +187,7 @@ import Testing
         #expect(try await souk("keys", "list").json?["keys"]?.arrayValue?.count == 3)
     }
 
-    @Test func `a server with a ledger behind a link notices the removal of its log`() async throws {
+    @Test func `a server whose ledger is behind a link refuses writes after the removal of the log`() async throws {
         #expect(try await serve().stop() == 0)
         let link = elsewhere.file("link.sqlite")
         try FileManager.default.createSymbolicLink(

@@ -54,8 +54,8 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    /// Buys until the server does not answer. Stops the server when it has acknowledged a hundred purchases, of all
-    /// customers together.
+    /// Buys until the server refuses a purchase or does not answer. Stops the server when it has acknowledged a hundred
+    /// purchases, of all customers together.
     private func buy(as customer: String, from shop: SignedShop, at server: SoukService, _ results: Locked<Outcome>)
         async
     {

@@ -16,7 +16,7 @@ import Testing
     import Darwin
 #endif
 
-/// One server at several addresses: a stopped one, one that hangs, one that fails, and one that answers.
+/// A client with the addresses of several servers: one is stopped, one hangs, one fails, and one answers.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct ServerAddressesTests {
     private let naps = Locked<[Duration]>([])
     /// No process listens here, unless a test starts a server.

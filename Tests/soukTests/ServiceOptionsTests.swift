@@ -53,7 +53,7 @@ import Testing
         #expect(await server.stop() == 0)
     }
 
-    @Test func `metrics are served only at their own port`() async throws {
+    @Test func `with --metrics-port, metrics are served only at that port`() async throws {
         let server = try await serve("--metrics-port", "0")
         let url = try #require(server.greeting["metrics"]?.stringValue)
         let metrics = try await get(url)

@@ -124,8 +124,7 @@ import Testing
         #expect(service.greeting["publicKey"] == nil)
     }
 
-    @Test func `every response of the server has a request id, even the refusal of a body over the limit`() async throws
-    {
+    @Test func `responses of the server have a request id, also the refusal of a body over the limit`() async throws {
         let folder = try TemporaryFolder()
         let service = try await SoukService([
             "serve", "--bundle-id", "com.example.one", "--database", "sqlite:\(folder.file("ledger.sqlite"))",

@@ -52,7 +52,7 @@ struct SignedShop {
             })
     }
 
-    /// Returns a signed transaction of a subscription, with a period of about a month.
+    /// Returns a signed transaction of a subscription, with a period from `start` until `end`.
     func subscription(
         _ id: String, from start: Date, until end: Date, environment: AppStoreEnvironment
     ) throws -> String {
@@ -73,7 +73,7 @@ struct SignedShop {
             })
     }
 
-    /// Returns the request with which a customer presents transactions to a server.
+    /// Returns the request with which a customer presents a signed transaction to a server.
     func presentation(
         of signed: String, by customer: String, to server: SoukService, headers: HTTPHeaders = [:]
     ) throws -> HTTPRequest {

@@ -66,7 +66,7 @@ import Testing
     }
 
     /// Uses each control, by its operation. `$NAME` is a value of an earlier response.
-    private static let life: [(operation: String, words: String, keep: [String: String])] = [
+    private static let steps: [(operation: String, words: String, keep: [String: String])] = [
         ("createAccount", "account create ada --storefront USA --payments on", [:]),
         ("createAccount", "account create bert", [:]), ("accounts", "account list", [:]),
         ("account", "account show ada", [:]), ("rescindConsent", "account rescind-consent bert", [:]),
@@ -118,7 +118,7 @@ import Testing
             "MONTHLY": Self.monthly, "YEARLY": "com.example.darkroom.plus.yearly",
             "PRINTS": "com.example.darkroom.prints.10", "FILE": folder.file("state.json"),
         ]
-        for (index, step) in Self.life.enumerated() {
+        for (index, step) in Self.steps.enumerated() {
             let words = step.words.split(separator: " ").map { word in
                 names[String(word.hasPrefix("$") ? word.dropFirst() : word)] ?? String(word)
             }
@@ -144,7 +144,7 @@ import Testing
         // The simulator's tests redeem codes with another catalogue; notifications need a server; `souk scenario run`
         // needs no simulator.
         let elsewhere = ["redeem", "notifications", "deliverNotifications", "resendNotification", "runScenario"]
-        #expect(Set(controls) == Set(Self.life.map(\.operation) + elsewhere))
+        #expect(Set(controls) == Set(Self.steps.map(\.operation) + elsewhere))
         #expect(await service.stop() == 0)
     }
 

@@ -218,7 +218,7 @@ import Testing
     @Test(arguments: [
         ["backup", "-"], ["scenario", "run", "a.json", "--junit", "-"],
     ])
-    func `backup and --junit do not accept the name of standard output`(arguments: [String]) async throws {
+    func `backup and --junit do not accept - for standard output`(arguments: [String]) async throws {
         let folder = try TemporaryFolder()
         let outcome = try await SoukExecutable.run(arguments, in: folder.path)
         #expect(outcome.status == 2 && outcome.errors.contains("standard output"), "\(outcome.errors)")

@@ -154,7 +154,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `after an erasure the log has only the pseudonym`() async throws {
+    @Test func `after an erasure the audit log has only the pseudonym`() async throws {
         let bench = try await bench()
         let visitor = try await ConsoleVisitor.signedIn(at: bench)
         _ = try await bench.post([bench.coins("1"), bench.purchase("2")], for: Self.name)
@@ -207,7 +207,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the log has pages, and shows the label of the key`() async throws {
+    @Test func `the audit log has pages, and shows the label of the key`() async throws {
         let bench = try await bench()
         let (entry, key) = try await APIKeys(database: bench.database).create(
             .secret, for: ServerBench.app, label: "anna <b>")

@@ -100,7 +100,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an export is a file with the content of the HTTP API`() async throws {
+    @Test func `an export is a file with the facts and actions of the HTTP API's export`() async throws {
         let bench = try await ServerBench.withConsole()
         _ = try await bench.post(bench.period("1"))
         let visitor = try await ConsoleVisitor.signedIn(at: bench)
@@ -142,27 +142,27 @@ import Testing
     }
 
     @Test func `a refresh stores the App Store's answer, and asks once in five minutes`() async throws {
-        let desk = ScriptedStatusTransport()
-        let bench = try await desk.bench()
+        let appStore = ScriptedStatusTransport()
+        let bench = try await appStore.bench()
         _ = try await bench.post([bench.period("1"), bench.purchase("2")])
         bench.clock.advance(by: 31 * 86400)
         #expect(try await bench.get().active() == ["tools"])
         let visitor = try await ConsoleVisitor.signedIn(at: bench)
         #expect(try await visitor.customer().text.contains("Refresh a subscription"))
         let form = try await visitor.review("/refreshes", [("id", "anna"), ("purchase", "1")]).fields
-        #expect(desk.asked == [])
-        desk.answer { try bench.renewed() }
+        #expect(appStore.asked == [])
+        appStore.answer { try bench.renewed() }
         for _ in 0..<2 {
             #expect(try await visitor.post("/refreshes", form).location?.hasSuffix("done=refreshed") == true)
         }
-        #expect(desk.asked == ["1"])
+        #expect(appStore.asked == ["1"])
         #expect(try await bench.get().active() == ["pro", "tools"])
         #expect(try await visitor.customer().text.contains("asked the App Store about the purchase"))
         let second = try await visitor.review("/refreshes", [("id", "anna"), ("purchase", "1")]).fields
         #expect(try await visitor.post("/refreshes", second).status == 409)
-        #expect(desk.asked == ["1"])
+        #expect(appStore.asked == ["1"])
         bench.realClock.advance(by: 301)
-        desk.answer { throw HTTPError(.connectionFailed, "The network is down.") }
+        appStore.answer { throw HTTPError(.connectionFailed, "The network is down.") }
         let failed = try await visitor.post("/refreshes", second)
         #expect(failed.status == 502 && failed.text.contains("does not answer"))
         #expect(try bench.count("audit_entry") == 2)

@@ -186,7 +186,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the last use of a key is stored later if it could not be stored`() async throws {
+    @Test func `the last use of a key is stored by a later run of the job if a run failed`() async throws {
         let bench = try await ServerBench.withConsole()
         let job = try job("key uses", bench)
         _ = try await bench.get()

@@ -77,7 +77,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a session ends 30 minutes after its last request, and 8 hours after the sign-in`() async throws {
+    @Test func `an unused session ends after 30 minutes, and a used one 8 hours after the sign-in`() async throws {
         let bench = try await ServerBench.withConsole()
         var visitor = try await ConsoleVisitor.signedIn(at: bench)
         #expect(try await visitor.get().headers["Set-Cookie"] == nil)

@@ -28,7 +28,7 @@ struct FigurePageTests {
             }
             bench.clock.advance(by: 30 * 86400)
         }
-        try await bench.foldFigures()
+        try await bench.addAllFactsToFigures()
         return bench
     }
 

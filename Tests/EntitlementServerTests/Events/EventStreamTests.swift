@@ -58,7 +58,7 @@ final class EventListener: Sendable {
         String(decoding: try await stream.next() ?? [], as: UTF8.self)
     }
 
-    /// Returns the next `count` events.
+    /// Returns the next events: at least `count`, or fewer if the stream ends.
     func events(_ count: Int) async throws -> [ReceivedEvent] {
         var heard: [ReceivedEvent] = []
         while heard.count < count, let chunk = try await stream.next() {
@@ -113,14 +113,14 @@ final class EventListener: Sendable {
         await bench.close()
     }
 
-    @Test func `a change in the sandbox is no event of production`() async throws {
+    @Test func `a change is an event only of its app and environment`() async throws {
         let bench = try await ServerBench(environments: [.sandbox, .production])
         let other = try await EventListener(bench, of: ServerBench.otherApp)
         let production = try await EventListener(bench, environment: "production")
         _ = try await bench.post(bench.purchase("1"))
         let heard = try await EventListener(bench, after: "0").events(1)
         #expect(heard.count == 1)
-        // A later change of its own is the first event of each other stream.
+        // The first event of each other stream is a later change of the stream's own ledger.
         for (listener, app, environment) in [
             (other, ServerBench.otherApp, "sandbox"), (production, ServerBench.app, "production"),
         ] {

@@ -41,7 +41,7 @@ import Testing
                 }
                 (facts, waiting) = (waiting, [])
             }
-            try await bench.foldFigures()
+            try await bench.addAllFactsToFigures()
             #expect(try bench.checkedFigures() == [])
             results.append(try bench.figureRows())
             await bench.close()
@@ -57,7 +57,7 @@ import Testing
             bench.purchase("2") {
                 $0.price = 990; $0.currency = "USD"
             })
-        try await bench.foldFigures()
+        try await bench.addAllFactsToFigures()
         let report = try FigureCheck.run(on: bench.database)
         #expect(report.differences == [])
         #expect(report.facts == 2)
@@ -85,16 +85,16 @@ import Testing
     @Test func `sums of earlier definitions are computed again, and those of later ones stay`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1"))
-        try await bench.foldFigures()
+        try await bench.addAllFactsToFigures()
         let rows = try bench.figureRows()
         try await bench.database.write { connection in
             try connection.perform("UPDATE figure SET value = 7", [])
             try connection.perform("UPDATE figure_position SET version = 0", [])
         }
-        try await bench.foldFigures()
+        try await bench.addAllFactsToFigures()
         #expect(try bench.figureRows() == rows)
         try await bench.database.write { try $0.perform("UPDATE figure_position SET version = 9, position = 0", []) }
-        try await bench.foldFigures()
+        try await bench.addAllFactsToFigures()
         #expect(try bench.figureRows() == rows)
         await bench.close()
     }
@@ -107,7 +107,7 @@ import Testing
             for job in jobs { group.addTask { for _ in 0..<20 { _ = try await job.step() } } }
             try await group.waitForAll()
         }
-        try await bench.foldFigures()
+        try await bench.addAllFactsToFigures()
         #expect(try bench.checkedFigures() == [])
         await bench.close()
     }
@@ -122,7 +122,7 @@ import Testing
             return try bench.figureRows().contains { $0.hasPrefix("revenue ") }
         }
         try await bench.insertPayments((0..<20).map { (id: "\($0)", original: "\($0)", isRevoked: $0 == 0) })
-        try await bench.foldFigures()
+        try await bench.addAllFactsToFigures()
         #expect(try bench.checkedFigures() == [])
         let reply = try await bench.send(
             .get, "/v1/figures/revenue?from=1970-01-01&to=1970-01-02", as: .secret)
@@ -133,7 +133,7 @@ import Testing
         // The refunds of the large payments have a sum below the smallest number of 64 bits.
         try await bench.insertPayments(
             (0..<9300).map { (id: "large-\($0)", original: "large", isRevoked: true) }, signedAt: 1)
-        try await bench.foldFigures(by: job)
+        try await bench.addAllFactsToFigures(by: job)
         #expect(try bench.checkedFigures() == [])
         let refunded = try await bench.send(
             .get, "/v1/figures/revenue?from=1970-01-01&to=1970-01-02", as: .secret)
@@ -148,7 +148,7 @@ import Testing
         try await bench.database.write { connection in
             try connection.perform("UPDATE fact SET summary = '{' WHERE original_transaction_id = '1'", [])
         }
-        try await bench.foldFigures()
+        try await bench.addAllFactsToFigures()
         #expect(try bench.figureRows().contains { $0.hasPrefix("new") && $0.hasSuffix("=1") })
         #expect(try bench.checkedFigures() == [])
         await bench.close()
@@ -157,12 +157,12 @@ import Testing
     @Test func `an erasure keeps the figures`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.period("1") { $0.storefront = "USA" })
-        try await bench.foldFigures()
+        try await bench.addAllFactsToFigures()
         let rows = try bench.figureRows()
         #expect(rows.contains { $0.contains("USA") })
         _ = try await bench.send(.delete, "/v1/customers/anna", as: .secret)
         try await bench.database.write { try $0.perform("UPDATE figure_position SET version = 0", []) }
-        try await bench.foldFigures()
+        try await bench.addAllFactsToFigures()
         #expect(try bench.figureRows() == rows)
         await bench.close()
     }
@@ -257,7 +257,7 @@ struct FigureHorizonTests {
 
 extension ServerBench {
     /// Adds all facts to the figures.
-    func foldFigures(by aggregator: FigureAggregator? = nil) async throws {
+    func addAllFactsToFigures(by aggregator: FigureAggregator? = nil) async throws {
         let job = aggregator ?? FigureAggregator(database: database)
         try await until("all facts are in the figures") {
             while try await job.step() {}

@@ -42,7 +42,7 @@ import Testing
                 ($0.price, $0.currency, $0.storefront) = (39_990, "EUR", "DEU")
                 $0.revocationDate = now
             }, for: "ben")
-        try await bench.foldFigures()
+        try await bench.addAllFactsToFigures()
         return bench
     }
 
@@ -99,7 +99,7 @@ import Testing
             ("retention?from=2026-01-01", ["2026-01-01 1 1"]),
             ("lifetime-value?by=month&from=2026-01-01", ["2026-01-01 0 EUR", "2026-01-01 9.98 USD"]),
         ] as [(String, [String])])
-    func `each figure has the values of its definition`(path: String, expected: [String]) async throws {
+    func `figures have the values of their definitions`(path: String, expected: [String]) async throws {
         let bench = try await filled()
         #expect(try await rows(bench, path) == expected)
         await bench.close()

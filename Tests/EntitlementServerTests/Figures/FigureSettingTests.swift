@@ -63,7 +63,7 @@ struct FigureSettingTests {
                 ["/date: there is no", "/name: write"]
             ),
         ] as [(String, [String])])
-    func `every error of a table has a sentence with its place`(json: String, expected: [String]) {
+    func `each error in a table of rates is reported in a sentence of its own`(json: String, expected: [String]) {
         #expect {
             try Self.table(json)
         } throws: { error in

@@ -20,12 +20,13 @@ import Testing
         return (rows, cursor)
     }
 
-    /// On PostgreSQL, events get their numbers in the background.
+    /// Numbers the events. On PostgreSQL a background job does that.
     private func numberEvents(_ bench: ServerBench) async throws {
         for job in bench.service.jobs where job.name == "feed" { while try await job.step() {} }
     }
 
-    @Test func `states have a row for each feature and purchase, and no name of a customer`() async throws {
+    @Test func `states have a row for each feature, subscription and purchase, and no name of a customer`() async throws
+    {
         let bench = try await ServerBench()
         _ = try await bench.post(
             bench.period("1") { payload in

@@ -211,7 +211,7 @@ extension ServerBench.Reply {
         await bench.close()
     }
 
-    @Test func `a receipt without a customer is answered, without a claim to its purchases`() async throws {
+    @Test func `a receipt whose purchases have no customer is validated without a claim to them`() async throws {
         let bench = try await ServerBench()
         let validation = try await bench.validate(bench.receipt([bench.receiptPurchase("1")])).validation()
         #expect(validation.customer?.customer == "unclaimed")

@@ -16,7 +16,7 @@ final class ScriptedStatusTransport: HTTPTransport {
 
     private let state = Locked<(answers: [Answer], asked: [String])>(([], []))
 
-    /// The transactions of the requests.
+    /// The transaction ids of the requests, in order.
     var asked: [String] { state.withLock { $0.asked } }
 
     func answer(_ answer: @escaping Answer) { state.withLock { $0.answers.append(answer) } }
@@ -53,11 +53,11 @@ extension ServerBench {
                 try SigningKey.generate(), id: "KEY", issuerID: "issuer", bundleID: ServerBench.app),
             baseURL: "http://store.test")
         client.backoff = .none
-        let desk = AppStoreServerAPIClient(configuration: client, transport: network)
+        let appStore = AppStoreServerAPIClient(configuration: client, transport: network)
         return try await ServerBench(
             environments: environments, folder: other?.folder, keys: other?.keys ?? [:],
             configure: {
-                $0.apps[0].appStore = [.sandbox: desk]
+                $0.apps[0].appStore = [.sandbox: appStore]
                 $0.console = .loopback
                 guard let other else { return }
                 ($0.clock, $0.realClock, $0.monotonicClock) = (other.clock, other.realClock, other.realClock.monotonic)
@@ -90,31 +90,31 @@ extension ServerBench {
 
 @Suite(.onBothEngines) struct StatusPollTests {
     @Test func `a receipt with an ended subscription is answered with its current status`() async throws {
-        let desk = ScriptedStatusTransport()
-        let bench = try await desk.bench()
+        let appStore = ScriptedStatusTransport()
+        let bench = try await appStore.bench()
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
         #expect(try await bench.validate(receipt).validation().customer?.features.map(\.isActive) == [true])
-        #expect(desk.asked == [])
+        #expect(appStore.asked == [])
         bench.clock.advance(by: 31 * 86400)
-        desk.answer { try bench.renewed() }
+        appStore.answer { try bench.renewed() }
         let validation = try await bench.validate(receipt).validation()
         #expect(validation.customer?.features.map(\.isActive) == [true])
         #expect(validation.customer?.subscriptions.first?.autoRenews == true)
         _ = try await bench.validate(receipt)
-        #expect(desk.asked == ["1"])
+        #expect(appStore.asked == ["1"])
         await bench.close()
     }
 
     @Test func `a concurrent caller waits for the poll in progress`() async throws {
-        let desk = ScriptedStatusTransport()
+        let appStore = ScriptedStatusTransport()
         let box = RecorderBox()
-        let bench = try await desk.bench(wrapping: box.wrap)
+        let bench = try await appStore.bench(wrapping: box.wrap)
         let ledger = try #require(box.database)
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
         _ = try await bench.validate(receipt)
         bench.clock.advance(by: 31 * 86400)
         ledger.reset()
-        desk.answer {
+        appStore.answer {
             // After this check the caller polls without a suspension, on the same actor.
             try await until("all callers have checked whether the subscription has ended") {
                 ledger.statements.count { $0.sql.contains("max(signed_at)") } == 8
@@ -127,33 +127,33 @@ extension ServerBench {
                 #expect(validation.customer?.features.map(\.isActive) == [true])
             }
         }
-        #expect(desk.asked == ["1"])
+        #expect(appStore.asked == ["1"])
         await bench.close()
     }
 
     @Test func `a failed poll changes nothing, and is repeated after five minutes`() async throws {
-        let desk = ScriptedStatusTransport()
-        let bench = try await desk.bench()
+        let appStore = ScriptedStatusTransport()
+        let bench = try await appStore.bench()
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
         bench.clock.advance(by: 31 * 86400)
-        desk.answer { throw HTTPError(.connectionFailed, "The network is down.") }
+        appStore.answer { throw HTTPError(.connectionFailed, "The network is down.") }
         let validation = try await bench.validate(receipt).validation()
         #expect(validation.isValid && validation.customer?.subscriptions.first?.state == .expired)
         #expect(bench.failures.withLock { $0.count } == 1)
         _ = try await bench.validate(receipt)
-        #expect(desk.asked.count == 1)
+        #expect(appStore.asked.count == 1)
         bench.realClock.advance(by: StatusPoller.pause)
-        desk.answer { try bench.renewed() }
+        appStore.answer { try bench.renewed() }
         #expect(try await bench.validate(receipt).validation().customer?.features.map(\.isActive) == [true])
         await bench.close()
     }
 
     @Test func `a forged response of the App Store does not become a fact`() async throws {
-        let desk = ScriptedStatusTransport()
-        let bench = try await desk.bench()
+        let appStore = ScriptedStatusTransport()
+        let bench = try await appStore.bench()
         let receipt = try bench.receipt([bench.receiptPurchase("1")])
         bench.clock.advance(by: 31 * 86400)
-        desk.answer {
+        appStore.answer {
             let forged = try bench.sign(bench.purchasePayload("1"), by: ServerBench.foreignChain)
             return ["data": [["lastTransactions": [["signedTransactionInfo": .string(forged)]]]]]
         }
@@ -163,50 +163,50 @@ extension ServerBench {
     }
 
     @Test func `a subscription that ends without a notification is polled, and reads do not wait`() async throws {
-        let desk = ScriptedStatusTransport()
-        let bench = try await desk.bench()
+        let appStore = ScriptedStatusTransport()
+        let bench = try await appStore.bench()
         try await bench.pollAll()
         _ = try await bench.post(bench.period("1"))
         try await bench.pollAll()
         bench.clock.advance(by: 31 * 86400)
         #expect(try await bench.get().active() == [])
-        #expect(desk.asked == [])
-        desk.answer { try bench.renewed() }
+        #expect(appStore.asked == [])
+        appStore.answer { try bench.renewed() }
         try await bench.pollAll()
-        #expect(desk.asked == ["1"])
+        #expect(appStore.asked == ["1"])
         #expect(try await bench.get().active() == ["pro"])
         await bench.close()
     }
 
     @Test func `due polls survive a restart`() async throws {
-        let desk = ScriptedStatusTransport()
-        let bench = try await desk.bench()
+        let appStore = ScriptedStatusTransport()
+        let bench = try await appStore.bench()
         try await bench.pollAll()
         _ = try await bench.post(bench.period("1"))
         bench.clock.advance(by: 31 * 86400)
         _ = try await bench.get()
-        desk.answer { throw HTTPError(.connectionFailed, "The network is down.") }
+        appStore.answer { throw HTTPError(.connectionFailed, "The network is down.") }
         await #expect(throws: AppStoreServerAPIError.self) { try await bench.pollAll() }
         await bench.close()
-        let next = try await desk.bench(beside: bench)
+        let next = try await appStore.bench(beside: bench)
         try await next.pollAll()
-        #expect(desk.asked.count == 1)
+        #expect(appStore.asked.count == 1)
         bench.realClock.advance(by: StatusPoller.pause)
-        desk.answer { try bench.renewed() }
+        appStore.answer { try bench.renewed() }
         try await next.pollAll()
         #expect(try await next.get().active() == ["pro"])
-        #expect(desk.asked.count == 2)
+        #expect(appStore.asked.count == 2)
         _ = try await next.post(next.period("7"), for: "ben")
         bench.clock.advance(by: 31 * 86400)
         bench.realClock.advance(by: StatusPoller.pause)
-        desk.answer { try next.renewed() }
-        desk.answer { try next.renewed("7") }
+        appStore.answer { try next.renewed() }
+        appStore.answer { try next.renewed("7") }
         try await next.pollAll()
-        #expect(desk.asked.count == 4)
+        #expect(appStore.asked.count == 4)
         bench.realClock.advance(by: StatusPoller.pause)
         _ = try await next.post(next.period("8"), for: "zoe")
         bench.clock.advance(by: 40 * 86400)
-        for _ in 0..<3 { desk.answer { ["data": []] } }
+        for _ in 0..<3 { appStore.answer { ["data": []] } }
         try await next.pollAll()
         let old = bench.realClock.now().addingTimeInterval(-StatusPoller.pause).milliseconds
         let ages = try next.database.read { connection in
@@ -216,38 +216,38 @@ extension ServerBench {
         await next.close()
     }
 
-    @Test func `only one of two servers polls`() async throws {
+    @Test func `of two servers, one polls the status of a subscription`() async throws {
         guard ServerBench.engine == .postgreSQL else { return }
-        let desk = ScriptedStatusTransport()
-        let first = try await desk.bench()
-        let second = try await desk.bench(beside: first)
+        let appStore = ScriptedStatusTransport()
+        let first = try await appStore.bench()
+        let second = try await appStore.bench(beside: first)
         let receipt = try first.receipt([first.receiptPurchase("1")])
         _ = try await first.validate(receipt)
         first.clock.advance(by: 31 * 86400)
-        desk.answer { try first.renewed() }
+        appStore.answer { try first.renewed() }
         async let one = first.validate(receipt)
         async let other = second.validate(receipt)
         _ = try await (one, other)
         for bench in [first, second] { try await bench.pollAll() }
-        #expect(desk.asked == ["1"])
+        #expect(appStore.asked == ["1"])
         #expect(try second.count("fact") == 3)
         await first.close()
         await second.close()
     }
 
     @Test func `the background job repeats a failed poll`() async throws {
-        let desk = ScriptedStatusTransport()
-        let bench = try await desk.bench()
+        let appStore = ScriptedStatusTransport()
+        let bench = try await appStore.bench()
         try await bench.pollAll()
         _ = try await bench.post(bench.period("1"))
         bench.clock.advance(by: 31 * 86400)
         _ = try await bench.get()
-        desk.answer { throw HTTPError(.connectionFailed, "The network is down.") }
+        appStore.answer { throw HTTPError(.connectionFailed, "The network is down.") }
         await #expect(throws: AppStoreServerAPIError.self) { try await bench.pollAll() }
         try await bench.pollAll()
-        #expect(desk.asked.count == 1)
+        #expect(appStore.asked.count == 1)
         bench.realClock.advance(by: StatusPoller.pause)
-        desk.answer { try bench.renewed() }
+        appStore.answer { try bench.renewed() }
         try await bench.pollAll()
         #expect(try await bench.get().active() == ["pro"])
         await bench.close()
@@ -297,8 +297,8 @@ extension ServerBench {
     }
 
     @Test func `subscriptions with later facts and other purchases are not polled`() async throws {
-        let desk = ScriptedStatusTransport()
-        let bench = try await desk.bench([.sandbox, .production])
+        let appStore = ScriptedStatusTransport()
+        let bench = try await appStore.bench([.sandbox, .production])
         try await bench.pollAll()
         _ = try await bench.post([
             bench.period("1"), bench.purchase("3"), bench.period("4") { $0.environment = .production },
@@ -309,7 +309,7 @@ extension ServerBench {
         _ = try await bench.get()
         _ = try await bench.get(headers: ["Souk-Environment": "production"])
         try await bench.pollAll()
-        #expect(desk.asked == [])
+        #expect(appStore.asked == [])
         await bench.close()
     }
 

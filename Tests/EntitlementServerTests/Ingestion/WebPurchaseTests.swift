@@ -117,7 +117,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a repeated report is one fact`() async throws {
+    @Test func `a repeated report adds no fact`() async throws {
         let bench = try await bench()
         let body = try WireJSON.encode(purchase(bench))
         for _ in 0..<2 { #expect(try await post(bench, body).status == 200) }

@@ -35,7 +35,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a response that is produced later is counted too`() async throws {
+    @Test func `a response that is not ready at once is counted too`() async throws {
         let bench = try await ServerBench()
         _ = try await bench.post(bench.purchase("1"))
         let lines = try await lines(bench)

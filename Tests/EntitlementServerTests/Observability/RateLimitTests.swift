@@ -12,7 +12,7 @@ import Testing
         try await ServerBench { $0.apps[0].rateLimit = RateLimit(perSecond: perSecond, burst: burst) }
     }
 
-    @Test func `a key above its limit gets a Retry-After`() async throws {
+    @Test func `a request over the limit of its key gets a Retry-After`() async throws {
         let bench = try await bench()
         for _ in 0..<2 { #expect(try await bench.get().status == 200) }
         let refused = try await bench.get()
@@ -101,7 +101,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a receipt validation counts for the receipt`() async throws {
+    @Test func `a receipt validation counts towards the rate limit of the receipt`() async throws {
         let bench = try await ServerBench { $0.apps[0].customerRateLimit = RateLimit(perSecond: 0.1, burst: 1) }
         func validate(_ receipt: String, as key: ServerBench.Key = .public) async throws -> ServerBench.Reply {
             let body: JSONValue = ["receipt": .string(Base64.encode(Array(receipt.utf8)))]
@@ -122,7 +122,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `naming many customers resets no bucket`() async throws {
+    @Test func `requests about many customers reset no bucket`() async throws {
         let bench = try await ServerBench { $0.apps[0].customerRateLimit = RateLimit(perSecond: 0.01, burst: 3) }
         var configuration = EntitlementService.Configuration(
             database: bench.database, apps: [.init(bundleID: ServerBench.app)], environments: [.sandbox])
@@ -158,7 +158,7 @@ import Testing
     }
 
     @Test(arguments: [1e-20, 1e-300])
-    func `a wait of too many seconds is answered as a year`(perSecond: Double) async throws {
+    func `the Retry-After of an almost endless wait is a year`(perSecond: Double) async throws {
         let bench = try await ServerBench()
         var configuration = EntitlementService.Configuration(
             database: bench.database, apps: [.init(bundleID: ServerBench.app)], environments: [.sandbox])

@@ -52,7 +52,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a 304 is signed with the ETag`() async throws {
+    @Test func `a 304 response is signed with the ETag`() async throws {
         let bench = try await bench()
         _ = try await bench.post(bench.purchase("1"))
         let etag = try #require(try await bench.get().headers["ETag"])

@@ -97,7 +97,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a replay that is repeated with the same key takes effect once`() async throws {
+    @Test func `a replay that is repeated with the same idempotency key takes effect once`() async throws {
         let receiver = WebhookReceiver()
         let bench = try await dead(["a"], receiver)
         for _ in 0..<2 {

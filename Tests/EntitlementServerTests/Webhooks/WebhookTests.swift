@@ -259,7 +259,7 @@ extension ServerBench {
         await second.close()
     }
 
-    @Test func `an attempt that a crash interrupted is repeated`() async throws {
+    @Test func `an attempt that was interrupted is repeated after a restart`() async throws {
         let folder = try ServerBench.Folder()
         let receiver = WebhookReceiver { _, _ in try await untilCancelled() }
         let first = try await ServerBench.withWebhook(receiver, folder: folder)

@@ -6,7 +6,7 @@ import Testing
 
 /// The schedule of checkpoints of the write-ahead log, and their effect on readers.
 @Suite struct SQLiteCheckpointerTests {
-    @Test func `a checkpoint runs beside the writer, and the writer copies the rest`() {
+    @Test func `a checkpoint runs beside the writer, and the writer copies the rest of the log`() {
         var schedule = SQLiteCheckpointer.Schedule(pages: 100)
         #expect(schedule.step(at: 99) == .goOn)
         #expect(schedule.step(at: 100) == .start)
@@ -64,7 +64,8 @@ import Testing
         let database = try Self.database(folder, pages: 10)
         try await Self.fill(database, 0..<1000)
         let log = try FileManager.default.attributesOfItem(atPath: folder.file("test.sqlite-wal"))[.size] as? Int
-        // A frame has 4 KiB and a header of 24 bytes; the last write before a wait may add more than twenty frames.
+        // A frame has 4 KiB and a header of 24 bytes. The writer waits from 20 frames on, and the write before may
+        // exceed that.
         #expect(try #require(log) < 40 * 4120)
         #expect(try database.read(Self.ids) == Array(0..<1000))
         await database.close()

@@ -81,7 +81,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a connection cannot be used after its body`() async throws {
+    @Test func `a connection cannot be used after the read that passed it`() async throws {
         let database = try SQLiteDatabase.temporary()
         var kept: (any SQLConnection)?
         try database.read { kept = $0 }
@@ -89,7 +89,8 @@ import Testing
         await database.close()
     }
 
-    @Test func `a migration may rebuild a table others refer to, but leaves no row without its parent`() async throws {
+    @Test func `a migration may rebuild a table that others refer to, but not delete the parent of a row`() async throws
+    {
         let database = try SQLiteDatabase.temporary()
         let schema = SQLMigration(
             "0001",
@@ -128,7 +129,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a migration has neither transactions nor placeholders`() async throws {
+    @Test func `a migration with a transaction, a placeholder or an invalid statement is refused`() async throws {
         let database = try SQLiteDatabase.temporary()
         let refused: [(String, SQLError.Code)] = [
             ("CREATE TABLE t (v INTEGER); COMMIT", .misuse), ("INSERT INTO t VALUES (?1)", .invalidStatement),
@@ -144,7 +145,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a caller cancelled in the queue is answered at once, and its body never runs`() async throws {
+    @Test func `a write that is cancelled in the queue ends at once, and its body never runs`() async throws {
         let database = try SQLiteDatabase.temporary()
         let isHeld = Gate()
         let mayGo = DispatchSemaphore(value: 0)

@@ -64,11 +64,10 @@ import Testing
         await database.close()
     }
 
-    @Test func `a file locked by another process is busy, after the busy timeout`() async throws {
+    @Test func `a file that another connection has locked is busy after the busy timeout`() async throws {
         let database = try SQLiteDatabase(path: folder.file())
         try database.migrate([Victim.schema])
         try await database.write { [path = folder.file()] _ in
-            // Represents the other process: the lock belongs to the file, not to the process.
             var impatient = SQLiteDatabase.Configuration()
             impatient.busyTimeout = .milliseconds(1)
             let other = try SQLiteConnection(path: path, mode: .write(.full), limits: .init(impatient))

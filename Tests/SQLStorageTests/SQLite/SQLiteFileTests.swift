@@ -226,7 +226,7 @@ import Testing
         #expect(try await rooms("left test.sqlite") == 1)
     }
 
-    @Test func `a database that another process has open is not replaced`() async throws {
+    @Test func `a database that is open is not replaced`() async throws {
         await (try database("backup.sqlite", rooms: 1)).close()
         for isExclusive in [true, false] {
             var configuration = SQLiteDatabase.Configuration()

@@ -7,7 +7,7 @@ import Testing
 
 @testable import SQLStorage
 
-/// Internal behaviour: the writes that share a commit, and the effects of its failure.
+/// Internal behaviour: the writes that share a commit as members of a group, and the effects of its failure.
 @Suite struct SQLiteGroupCommitTests {
     private struct Refusal: Error {}
 
@@ -100,11 +100,11 @@ import Testing
         #expect((try? results[4].get()) != nil)
         #expect(try parents() == [1, 4])
         #expect(
-            runs.count == 3, "The valid member ran again in a savepoint, and after the rollback of the transaction.")
+            runs.count == 3, "The first member ran again in a savepoint, and after the rollback of the transaction.")
         await database.close()
     }
 
-    @Test func `a member that fails before a change does not repeat the others`() async throws {
+    @Test func `a member that fails before it changed anything does not make the others run again`() async throws {
         let runs = Counter()
         let results = try await inOneGroup([
             { connection in
@@ -127,7 +127,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a failed commit is the error of all members and writes nothing`() async throws {
+    @Test func `all members of a failed commit get its error, and nothing is written`() async throws {
         let results = try await inOneGroup([
             { try $0.execute("INSERT INTO parent VALUES (1)") },
             { connection in
@@ -204,7 +204,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a reader continues during a write, and sees nothing of it`() async throws {
+    @Test func `a reader continues during a write, and does not see its changes`() async throws {
         try await database.write { [database] connection in
             try connection.execute("INSERT INTO parent VALUES (1)")
             let seen: Int? = try database.read { try $0.first("SELECT count(*) AS n FROM parent")?["n"] }

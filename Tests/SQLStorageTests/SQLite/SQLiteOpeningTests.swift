@@ -27,7 +27,8 @@ import Testing
         await second.close()
     }
 
-    @Test func `a folder, a missing folder and no path are refused with their reason`() throws {
+    @Test func `a folder, a file in a missing folder and a string that is no path are refused with the reason`() throws
+    {
         let cases = [
             (folder.path, "folder"), (folder.path + "/none/test.sqlite", "there is no folder"), ("", "empty"),
             (":memory:", "not the path of a file"), (folder.file("a\0b"), "not the path of a file"),
@@ -41,7 +42,7 @@ import Testing
         #expect(try folder.contents.isEmpty, "A refusal makes no file.")
     }
 
-    @Test(.timeLimit(.minutes(1))) func `a file that is not regular is refused at once and stays unchanged`() throws {
+    @Test(.timeLimit(.minutes(1))) func `a named pipe is refused at once, and no file is created beside it`() throws {
         let pipe = folder.file("pipe")
         #expect(mkfifo(pipe, 0o600) == 0)
         for isExclusive in [true, false] {
@@ -77,7 +78,7 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a file that is empty or missing beside a write-ahead log is refused, and nothing is created`(isLinked: Bool)
+    func `a file that is empty or missing beside a log with content is refused, and nothing is created`(isLinked: Bool)
         async throws
     {
         let folder = try TestFolder()
@@ -139,7 +140,7 @@ import Testing
         await again.close()
     }
 
-    @Test func `a commit fails if the file is renamed meanwhile`() async throws {
+    @Test func `a commit fails if the file was renamed during its transaction`() async throws {
         let folder = try TestFolder()
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { try $0.execute("CREATE TABLE t (v INTEGER NOT NULL) STRICT") }
@@ -153,7 +154,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `the error of a damaged database says that it is damaged`() async throws {
+    @Test func `a read of a damaged database fails with the code corrupt, and names the file`() async throws {
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { connection in
             try connection.execute("CREATE TABLE t (v TEXT)")
@@ -192,8 +193,8 @@ import Testing
         await database.close()
         let log = try Data(contentsOf: URL(fileURLWithPath: folder.file() + "-wal"))
         let bytes = try Data(contentsOf: URL(fileURLWithPath: folder.file()))
-        let cut = kept == 0 ? Data(repeating: 0, count: 4096) : bytes.prefix(kept)
-        try cut.write(to: URL(fileURLWithPath: folder.file()))
+        let damage = kept == 0 ? Data(repeating: 0, count: 4096) : bytes.prefix(kept)
+        try damage.write(to: URL(fileURLWithPath: folder.file()))
         if let damaged = try? SQLiteDatabase(path: folder.file()) {
             #expect(throws: SQLError.self) { try damaged.read { try $0.query("SELECT count(*) FROM t WHERE v > 'a'") } }
             await damaged.close()
@@ -207,7 +208,8 @@ import Testing
     }
 
     @Test(arguments: [false, true])
-    func `a file that loses its content while it is open is detected`(isCut: Bool) async throws {
+    func `a file that is emptied or gets zeros in its first page while it is open is detected`(isCut: Bool) async throws
+    {
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { try $0.execute("CREATE TABLE t (v TEXT)") }
         _ = try await database.removeDeleted()
@@ -227,7 +229,7 @@ import Testing
     }
 
     @Test(arguments: ["", "-wal"], [0, 1, 40_000])
-    func `a file that loses its end while it is open is detected, and nothing is acknowledged`(
+    func `a file or log that is truncated while it is open is detected, and nothing is acknowledged`(
         _ suffix: String, kept: UInt64
     ) async throws {
         let database = try SQLiteDatabase(path: folder.file())
@@ -252,9 +254,10 @@ import Testing
         await database.close()
     }
 
-    /// The write is the first to notice: it reads truncated pages, and its error must name the cause.
+    /// The test does not check the files before the write. The write reads truncated pages, and must not report them
+    /// as damaged.
     @Test(arguments: ["", "-wal"], [0, 1, 8192])
-    func `a write into a truncated file fails with the truncation as its cause`(
+    func `a write to a truncated file or log fails with the code storageFailed`(
         _ suffix: String, kept: UInt64
     ) async throws {
         let database = try SQLiteDatabase(path: folder.file())
@@ -279,9 +282,10 @@ import Testing
         await database.close()
     }
 
-    /// A truncation between two checks. The next frames are written after it, so the log has its former size.
+    /// A truncation between two checks. The next frames are written at their old place, so the log has its former size
+    /// and zeros in the gap. A negative number is the number of bytes that are removed from the end.
     @Test(arguments: [0, 40_000, -1000, -5000])
-    func `a log that was cut during a commit, or filled with zeros, is detected, and nothing is acknowledged`(
+    func `a log that was truncated during a write is detected despite its size, and nothing is acknowledged`(
         kept: Int
     ) async throws {
         let database = try SQLiteDatabase(path: folder.file())
@@ -325,7 +329,9 @@ import Testing
         await database.close()
     }
 
-    @Test func `a database that shrinks by its own work and grows again stays valid`() async throws {
+    @Test func `the checks accept a database that shrinks by compaction, also of another connection, and grows again`()
+        async throws
+    {
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { try $0.execute("CREATE TABLE t (v TEXT)") }
         for round in 1...3 {
@@ -360,7 +366,7 @@ import Testing
         await database.close()
     }
 
-    @Test func `a file can be open only once in a process, by whatever path`() async throws {
+    @Test func `a file can be open only once in a process, also through a symbolic link`() async throws {
         let first = try SQLiteDatabase(path: folder.file())
         try FileManager.default.createSymbolicLink(
             atPath: folder.file("link.sqlite"), withDestinationPath: folder.file())
@@ -438,7 +444,7 @@ import Testing
         #expect(error?.code == .cannotOpen)
     }
 
-    @Test func `a file that may not be written is refused`() async throws {
+    @Test func `a read-only file, and a new file in a read-only folder, are refused`() async throws {
         let database = try SQLiteDatabase(path: folder.file())
         try await database.write { try $0.execute("CREATE TABLE t (v INTEGER)") }
         await database.close()
@@ -463,7 +469,8 @@ import Testing
         return configuration
     }
 
-    @Test func `an exclusive database is open in one process, by whatever path, until it is closed`() async throws {
+    @Test func `an exclusive database refuses other exclusive users under every path until it is closed`() async throws
+    {
         let database = try SQLiteDatabase(path: folder.file(), configuration: exclusive)
         try await database.write { try $0.execute("CREATE TABLE t (v INTEGER)") }
         try FileManager.default.createSymbolicLink(

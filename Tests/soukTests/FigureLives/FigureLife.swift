@@ -87,13 +87,13 @@ struct FigureLife {
         }
     }
 
-    private mutating func count(_ turn: String) { counts[turn, default: 0] += 1 }
+    private mutating func count(_ action: String) { counts[action, default: 0] += 1 }
 
     /// Runs an action, and counts it unless the store refuses it; returns `nil` for a refusal.
-    private mutating func attempt<Value>(_ turn: String, _ body: () async throws -> Value) async throws -> Value? {
+    private mutating func attempt<Value>(_ action: String, _ body: () async throws -> Value) async throws -> Value? {
         do {
             let value = try await body()
-            count(turn)
+            count(action)
             return value
         } catch is StoreFailure {
             return nil
@@ -159,7 +159,7 @@ struct FigureLife {
             let country = one(of: FigureCatalogue.countries)
             _ = try await attempt("move to another country") { try await store.change(name, storefront: country) }
         case 93...96: try await share(index)
-        case 97...98: try await wait(index, product)
+        case 97...98: try await askToBuy(index, product)
         default:
             guard let id = try sales(of: index).randomElement(using: &numbers)?.id else { return }
             _ = try await attempt("decline a refund") {
@@ -225,7 +225,7 @@ struct FigureLife {
     }
 
     /// Buys with Ask to Buy, or approves or declines the purchase that waits.
-    private mutating func wait(_ index: Int, _ product: ProductID) async throws {
+    private mutating func askToBuy(_ index: Int, _ product: ProductID) async throws {
         let (store, name) = (store, names[index])
         if let order = try store.pendingOrders(of: name).first {
             let approves = number(in: 0...2) > 0

@@ -19,7 +19,8 @@ import Testing
 struct FigureLivesTests {
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
 
-    @Test func `every figure equals the books of the store, on every day and in every currency`() async throws {
+    @Test func `every figure equals the books of the store, for each day or month and in every currency`() async throws
+    {
         let count = Self.number("SOUK_FIGURE_CUSTOMERS") ?? 40
         let days = Self.number("SOUK_FIGURE_DAYS") ?? 731
         let folder = try TemporaryFolder()

@@ -41,7 +41,7 @@ struct GuideBlock: Sendable {
         return blocks
     }
 
-    /// Every Markdown document for readers of the repository, except the changelog.
+    /// The Markdown documents in the root of the repository, except the changelog, and in `Documentation`.
     static func documents() throws -> [String] {
         let chapters = try FileManager.default.subpathsOfDirectory(atPath: TestFiles.repository + "/Documentation")
         let root = try FileManager.default.contentsOfDirectory(atPath: TestFiles.repository)

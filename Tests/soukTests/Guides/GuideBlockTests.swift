@@ -2,14 +2,14 @@ import Foundation
 import HostTestSupport
 import Testing
 
-/// Runs every shell block of the README, the chapters and the guides in order in one shell, and compares the output
-/// with the document. `Guide.all` has the preconditions.
+/// Runs the shell blocks of each document in order in one shell, and compares the output with the document. `Guide.all`
+/// has the preconditions, and the blocks that are not run.
 @Suite struct GuideBlockTests {
     static let documents =
         (try? GuideBlock.documents().filter { try GuideBlock.all(in: $0).contains(where: \.isShell) })
         ?? []
 
-    /// Without outside judges, the guide with a backend of Apple's library is skipped, because the library is not
+    /// Without outside judges, the guide whose backend uses Apple's library is skipped, because the library is not
     /// installed.
     static let testedDocuments = documents.filter { document in
         ProcessInfo.processInfo.environment["SOUK_JUDGES"] != "skip"

@@ -22,7 +22,7 @@ struct OutageDevice {
 
     let store: Store
     let client: PurchaseClient
-    let lines: [Source: OutageTransport]
+    let transports: [Source: OutageTransport]
 
     /// Launches the app.
     ///
@@ -33,11 +33,11 @@ struct OutageDevice {
         _ world: OutageWorld, _ customer: String, _ outage: Outage? = nil, of source: Source? = nil,
         hole: ListeningPort
     ) async throws -> OutageDevice {
-        let lines = Dictionary(
+        let transports = Dictionary(
             uniqueKeysWithValues: Source.allCases.map {
                 ($0, OutageTransport(world.network, $0 == source ? outage : nil, hole: hole))
             })
-        func line(to source: Source) -> OutageTransport { lines[source]! }
+        func transport(to source: Source) -> OutageTransport { transports[source]! }
         func clock(of other: Source) -> any WallClock {
             outage == .skewed && source == other ? SkewedClock() : SystemClock()
         }
@@ -55,10 +55,10 @@ struct OutageDevice {
         ])
         configuration.connection = RemoteStoreConnection(
             configuration: .init(
-                url: world.simulator.url, account: customer, transport: line(to: .appStore),
-                sleep: { [line = line(to: .appStore)] _ in try await line.repaired() }))
+                url: world.simulator.url, account: customer, transport: transport(to: .appStore),
+                sleep: { [transport = transport(to: .appStore)] _ in try await transport.repaired() }))
         configuration.validator = EntitlementServiceClient(
-            configuration: server, transport: line(to: .entitlementServer))
+            configuration: server, transport: transport(to: .entitlementServer))
         configuration.storage = try FileSecureStorage(directory: folder + "/store")
         configuration.storageName = folder
         configuration.contentFolder = folder + "/content"
@@ -78,11 +78,11 @@ struct OutageDevice {
             configuration: .init(storage: try FileSecureStorage(directory: folder + "/client")))
         try await client.setup(with: [
             InAppStorePurchasePlugin(store: store),
-            RemotePurchasePlugin(configuration: remote, transport: line(to: .remote)),
+            RemotePurchasePlugin(configuration: remote, transport: transport(to: .remote)),
             PromoCodePlugin(
-                baseURL: world.codes.url, key: "pk_promo", transport: line(to: .promo), clock: clock(of: .promo)),
+                baseURL: world.codes.url, key: "pk_promo", transport: transport(to: .promo), clock: clock(of: .promo)),
         ])
-        return OutageDevice(store: store, client: client, lines: lines)
+        return OutageDevice(store: store, client: client, transports: transports)
     }
 
     func close() async {

@@ -96,7 +96,7 @@ struct OutageOperation: Sendable {
             try await run.world.promote(prints, to: run.customer)
             // The purchase is made when the server is back.
             let isSilent = run.source == .appStore && run.outage.isTotal
-            if isSilent { run.device.lines[.appStore]?.begin(nil) }
+            if isSilent { run.device.transports[.appStore]?.begin(nil) }
             var promotions = run.client.promotedPurchases.makeAsyncIterator()
             guard let promotion = await promotions.next() else { return "nothing" }
             return (isSilent ? "later, " : "") + bought(try await promotion.purchase())

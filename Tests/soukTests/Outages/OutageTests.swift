@@ -38,7 +38,7 @@ import Testing
             try await world.createCustomer("eve")
             let before = try await OutageDevice.launch(world, "eve", hole: hole)
             try await before.client.logIn(appUserId: .string("eve"))
-            before.lines[.entitlementServer]?.begin(.failing)
+            before.transports[.entitlementServer]?.begin(.failing)
             await #expect(throws: PurchaseError(.acknowledgementPending)) {
                 try await before.client.purchase(OutageOperation.filmPack)
             }
@@ -82,7 +82,8 @@ import Testing
 
     // MARK: - One run
 
-    /// Runs the operations without an outage, then with it. A client without an earlier answer has no first run.
+    /// Buys and reads without an outage, and then runs the operations with it. Before the outage "never reached",
+    /// nothing is bought or read.
     private func results(
         _ customer: String, _ outage: Outage, of source: OutageDevice.Source, in world: OutageWorld,
         _ hole: ListeningPort

@@ -15,7 +15,7 @@ enum Outage: String, CaseIterable, Sendable {
     case forged = "wrong signature"
     case skewed = "clock skew"
 
-    /// Whether no valid response arrives.
+    /// Whether no response of the server arrives whole.
     var isTotal: Bool { ![.unauthorised, .forged, .skewed].contains(self) }
 }
 

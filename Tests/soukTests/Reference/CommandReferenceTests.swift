@@ -47,7 +47,10 @@ import Testing
         try page.conclude()
     }
 
-    @Test func `the section of each command has its output, its exit status and its options`() async throws {
+    @Test
+    func `the section of each command has its output and exit status, and names no option that the command lacks`()
+        async throws
+    {
         var page = try ReferencePage("Commands.md")
         for entry in try await Self.entries() {
             guard let prose = page.prose(of: entry.name) else { continue }
