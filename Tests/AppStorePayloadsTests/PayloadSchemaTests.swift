@@ -20,7 +20,7 @@ import Testing
         #expect(names.sorted() == DocumentedMembers.all.keys.sorted())
     }
 
-    /// Each payload with a value for every known member, and an unknown member first, in the middle and last.
+    /// Each payload has a value for every known member, an unknown member first, and one after each known member.
     @Test(arguments: Payloads.all + Payloads.parts)
     func `every member is decoded and encoded in its place`(type: any AppStorePayloadFields.Type) throws {
         let known = DocumentedMembers.example(of: type.title)

@@ -91,7 +91,7 @@ struct CatalogueVersionTests {
         #expect(catalogue.storeProducts.map(\.displayPrice) == ["¥980"])
     }
 
-    @Test func `a file is sold in another country with the same numbers in its currency`() throws {
+    @Test func `the products of a file are sold in another country at the same numbers, in its currency`() throws {
         let catalogue = try Fixtures.catalogue(Fixtures.version3)
         let german = try #require(Storefronts.storefront("DEU"))
         let sold = catalogue.sold(in: german)

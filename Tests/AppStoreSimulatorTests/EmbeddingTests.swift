@@ -42,7 +42,7 @@ import Testing
         await store.close()
     }
 
-    @Test func `three hundred stores run in one process, each with its own clock, and leave no threads or files open`()
+    @Test func `three hundred stores run in one process, each with its own clock, and closing them closes their files`()
         async throws
     {
         let count = 300

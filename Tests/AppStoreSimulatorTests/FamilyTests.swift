@@ -204,7 +204,7 @@ struct FamilyTests {
         }
     }
 
-    @Test func `the family ends with its organizer`() async throws {
+    @Test func `the family ends when its organizer leaves`() async throws {
         try await Self.with { test, store in
             try await test.buy("pack", "ben")
             #expect(try await test.payloads("cora").count == 1)

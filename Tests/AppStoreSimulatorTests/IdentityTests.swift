@@ -127,7 +127,7 @@ struct IdentityTests {
     }
 
     @Test(arguments: UnicodeForms.pairs)
-    func `the ids of products, groups, offers and codes have one spelling`(pair: UnicodeForms) throws {
+    func `ids of products, groups, offers and codes are refused unless they are in NFC`(pair: UnicodeForms) throws {
         func catalogue(product: String = "a", group: String = "g", offer: String = "o", code: String = "c") -> JSONValue
         {
             let free: JSONValue = ["paymentMode": "free", "subscriptionPeriod": "P1W"]

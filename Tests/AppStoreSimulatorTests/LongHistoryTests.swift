@@ -127,7 +127,7 @@ struct LongHistoryTests {
         }
     }
 
-    @Test func `after centuries, the store writes the latest renewal notification, or all of them in limited writes`()
+    @Test func `of many renewals the store notifies the latest, or each one if the setting is all`()
         async throws
     {
         try await Self.with { test in

@@ -19,7 +19,7 @@ struct LongPollTests {
     }
 
     @Test(arguments: ["9223372036854775807", "253402300800000000", "8000000000000000.1"])
-    func `a device with a future cursor receives all updates, and later ones`(cursor: String) async throws {
+    func `a device with a future cursor receives all updates, also later ones`(cursor: String) async throws {
         try await TestStore.with { test in
             let device = try await test.device()
             let bought = try await test.buy("pack")

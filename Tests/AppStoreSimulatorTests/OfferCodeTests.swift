@@ -91,7 +91,7 @@ struct OfferCodeTests {
         }
     }
 
-    @Test func `a list of codes sells nothing, and a code is unavailable to a member with the shared subscription`()
+    @Test func `listing codes sells nothing, and a code is unavailable to a member with the shared subscription`()
         async throws
     {
         let shared = Fixtures.catalogueText.replacing(

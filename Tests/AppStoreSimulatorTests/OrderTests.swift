@@ -132,7 +132,7 @@ struct OrderTests {
         }
     }
 
-    @Test func `a purchase that waits keeps its choice of no introductory offer`() async throws {
+    @Test func `a purchase that waits for approval is still sold without its introductory offer`() async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
             let waiting = try await test.store.buy(
@@ -158,7 +158,7 @@ struct OrderTests {
         }
     }
 
-    @Test func `an order that no device made waits too, and is reported only after it is sold`() async throws {
+    @Test func `an order without a device waits too, and is reported only after it is sold`() async throws {
         try await TestStore.withScript { test in
             let phone = try await Listener(test)
             let waiting = try await test.store.buy(.init(productID: "plain", simulatesAskToBuy: true), for: "anna")

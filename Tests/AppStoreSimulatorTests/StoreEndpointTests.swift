@@ -9,7 +9,7 @@ import Testing
 
 /// The table of endpoints, and the documents that are created from it.
 struct StoreEndpointTests {
-    @Test func `every endpoint has a name and a path of its own`() {
+    @Test func `no two endpoints have the same name, or the same method and path`() {
         let all = StoreEndpoints.all
         #expect(Set(all.map(\.id)).count == all.count)
         #expect(Set(all.map { "\($0.method) \($0.path)" }).count == all.count)

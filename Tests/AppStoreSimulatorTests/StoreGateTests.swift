@@ -6,7 +6,7 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// Requests from web pages of other sites, in a browser on the same machine. All are refused.
+/// Requests that a browser on the same machine sends for web pages of other sites are refused.
 @Suite struct StoreGateTests {
     private func response(
         _ test: TestStore, _ method: HTTPRequest.Method, _ path: String, _ headers: HTTPHeaders = [:],

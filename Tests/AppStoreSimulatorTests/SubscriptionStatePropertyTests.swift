@@ -104,7 +104,7 @@ struct SubscriptionStatePropertyTests {
     }
 
     @Test(arguments: 20..<40)
-    func `a sold transaction never changes, and ids and dates grow`(seed: UInt64) throws {
+    func `a sold transaction never changes, its id is unique, and dates are in order`(seed: UInt64) throws {
         var source = Source(seed: seed)
         for _ in 0..<25 {
             let events = Self.randomEvents(&source)

@@ -77,7 +77,8 @@ import Testing
     }
 
     @Test(arguments: [301, 302, 307, 401, 404, 500])
-    func `every status is returned as an answer, and no redirect is followed`(status: Int) async throws {
+    func `an error status and a redirect are returned as answers, and no redirect is followed`(status: Int) async throws
+    {
         let calls = Locked(0)
         let handler = AnyHTTPHandler { _ in
             calls.withLock { $0 += 1 }

@@ -237,7 +237,7 @@ import Testing
         #expect(try await error(HTTPRequest(method: .get, url: "http://127.0.0.1:1/"), transport).code == .cancelled)
     }
 
-    @Test func `errors show neither URLs nor headers`() async throws {
+    @Test func `errors show no secrets of the URL or the headers`() async throws {
         let port = try ReservedPort()
         let request = HTTPRequest(
             method: .get, url: "http://user:secret@127.0.0.1:\(port.number)/?token=secret",

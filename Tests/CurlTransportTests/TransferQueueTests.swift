@@ -16,8 +16,8 @@ import Testing
         for exchange in exchanges { queue.add(exchange, to: exchange.origin) }
         #expect(queue.next() === exchanges[0])
         #expect(queue.next() === exchanges[1])
-        #expect(queue.next() === exchanges[3], "two of a have begun")
-        #expect(queue.next() == nil, "three have begun")
+        #expect(queue.next() === exchanges[3], "two transfers to a have begun")
+        #expect(queue.next() == nil, "three transfers have begun")
         queue.ended(to: "b")
         #expect(queue.next() === exchanges[4])
         queue.ended(to: "a")

@@ -52,7 +52,7 @@ import Testing
     }
 
     @Test(arguments: ["0.0.0.0", "::"])
-    func `a server on all addresses accepts every address and no other host name`(address: String) {
+    func `a server on all addresses accepts every address and localhost, and no other host name`(address: String) {
         let gate = LocalRequestGate(boundTo: address)
         for host in ["10.0.0.7:8080", "[fd00::1]:80", "localhost", "127.0.0.1"] {
             #expect(code(gate, ["Host": host]) == nil, "\(host)")
@@ -105,7 +105,7 @@ import Testing
             ),
             (.post, ["Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"], "foreign_site"),
         ] as [(HTTPRequest.Method, HTTPHeaders, String?)])
-    func `a page of another site may only navigate here, and pages of this server may send requests`(
+    func `a page of another site may only link to the server, whose own pages may send requests`(
         method: HTTPRequest.Method, headers: HTTPHeaders, refusal: String?
     ) {
         var headers = headers

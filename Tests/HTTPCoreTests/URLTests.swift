@@ -24,7 +24,7 @@ import Testing
         #expect(HTTPRequest(method: .get, url: url).authority == authority)
     }
 
-    @Test func `every byte has an escape, and only unreserved characters need none`() {
+    @Test func `every ASCII character has an escape, and only unreserved characters need none`() {
         let unreserved = Set("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~".utf8)
         for byte in UInt8(0)..<0x80 {
             let text = String(decoding: [byte], as: UTF8.self)

@@ -222,7 +222,7 @@ import Testing
         }
     }
 
-    @Test func `headers of many lengths, sent in pieces, are read whole`() async throws {
+    @Test func `requests with headers of many lengths, sent in two pieces, are answered`() async throws {
         var numbers = SeededNumbers(state: 5)
         try await withListener(echo) { address, _ in
             let client = try await RawClient(port: address.port)

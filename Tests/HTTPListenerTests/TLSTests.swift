@@ -60,7 +60,9 @@ import Testing
         }
     }
 
-    @Test func `the error names a key that does not match, a missing file and a file that is not PEM`() async throws {
+    @Test func `the error names a key that does not match, a missing file and a file without the expected PEM block`()
+        async throws
+    {
         try await LoopbackCertificate.withFiles { files in
             for (certificate, key, part) in [
                 (files.certificate, files.otherKey, "matching"), (files.certificate, files.key + ".no", ".no"),

@@ -21,7 +21,7 @@ import Testing
     }
 
     #if os(Linux)
-        @Test func `no function of the hub or a plugin is asynchronous`() async throws {
+        @Test func `no function of a sender, a plugin or its context is asynchronous`() async throws {
             let ways = try await SymbolGraph.ofPluginHub().members(of: [
                 "MessageSending", "PluginProtocol", "PluginContext",
             ])

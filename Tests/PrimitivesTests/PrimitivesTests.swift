@@ -22,7 +22,9 @@ import Testing
         (1e300, "9999-12-31T23:59:59.999Z"), (.infinity, "9999-12-31T23:59:59.999Z"),
         (253_402_300_800, "9999-12-31T23:59:59.999Z"), (-1e300, "0000-01-01T00:00:00Z"), (.nan, "0000-01-01T00:00:00Z"),
     ])
-    func `an instant without a text is written as the nearest one with a text`(seconds: Double, text: String) {
+    func `an instant that RFC 3339 cannot express is written as the nearest one that it can`(
+        seconds: Double, text: String
+    ) {
         #expect(RFC3339.string(from: Date(timeIntervalSince1970: seconds)) == text)
     }
 

@@ -51,7 +51,7 @@ import Testing
         await #expect(throws: Refusal(4)) { try await caller.value }
     }
 
-    @Test func `a page without a reader fails at once`() async throws {
+    @Test func `opening a page fails at once if the app does not read the URLs`() async throws {
         let client = try await PurchaseClient.with(cancellingOnAPage())
         let token = token
         await #expect(throws: PurchaseError(.unsupported)) { try await client.cancelSubscription(with: token) }

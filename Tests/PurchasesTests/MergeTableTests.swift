@@ -218,7 +218,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Row.all)
-    fileprivate func `a plugin that never answers delays others no longer than its row says`(
+    fileprivate func `a plugin that never answers delays the caller no longer than its row says`(
         row: Row
     ) async throws {
         let (clock, gate) = (ManualClock(), Gate())

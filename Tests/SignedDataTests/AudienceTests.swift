@@ -93,7 +93,7 @@ import Testing
         }
     }
 
-    @Test func `a realtime request is for the app whose number it has, in every environment`() throws {
+    @Test func `a realtime request must have the configured number of the app, in every accepted environment`() throws {
         var configuration = store.configuration
         configuration.environments = [.sandbox, .production]
         let unasked = SignedDataVerifier(configuration: configuration)

@@ -7,7 +7,7 @@ import Testing
 
 /// Certificate chains with one fault each.
 @Suite struct RefusedChainTests {
-    @Test func `a store that is not trusted is refused`() throws {
+    @Test func `documents of a store that is not trusted are refused`() throws {
         let store = try TestStore()
         var named = CertificateTemplate.root
         named.commonName = "Another Root CA"

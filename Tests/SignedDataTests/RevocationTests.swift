@@ -54,7 +54,7 @@ import Testing
         #expect(refusal { try verifier.transaction(document(responder, "3")) } == nil, "no request is needed now")
     }
 
-    @Test func `a call without network refuses a document that needs a request, and says that a request may help`()
+    @Test func `a call without network refuses a document that needs a request, with a retryable error`()
         async throws
     {
         let responder = try await OCSPResponder()

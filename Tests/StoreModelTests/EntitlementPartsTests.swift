@@ -51,7 +51,7 @@ import Testing
         #expect(holders(shared, token: anna.appAccountToken, tokenOwner: anna) == [anna])
     }
 
-    @Test func `a token has priority over every claim of others`() {
+    @Test func `the token of a known customer has priority over every claim of others`() {
         let token = anna.appAccountToken
         #expect(holders([.init(by: anna), .init(by: ben)], token: token, tokenOwner: anna) == [anna])
         #expect(holders([], token: token, tokenOwner: anna) == [anna])

@@ -50,7 +50,7 @@ import Testing
     }
 
     @Test(arguments: [UInt64](1...6))
-    func `lines begin and end at their boxes and pass through none`(seed: UInt64) throws {
+    func `lines begin and end at their boxes and pass through no box`(seed: UInt64) throws {
         let layout = HubLayout(hub(14, messages: 40, seed: seed))
         var places: Set<String> = []
         for line in layout.lines {

@@ -111,7 +111,7 @@ import Testing
         #expect(try fixture.content() == ["old.txt": "content/film/old.txt"])
     }
 
-    @Test func `any changed byte of the data is detected`() async throws {
+    @Test func `any changed bit of the data, apart from padding, is detected`() async throws {
         for entry in [ForgedArchive.Entry.file("a", "some text"), .deflated("a", Array("some text".utf8))] {
             for index in entry.data.indices {
                 for bit in 0..<8 {

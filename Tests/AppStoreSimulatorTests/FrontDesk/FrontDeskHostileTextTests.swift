@@ -64,7 +64,7 @@ struct FrontDeskHostileTextTests {
         """
 
     @Test(arguments: [390, 1280])
-    func `nothing runs and nothing leaves the window, whatever the store was sent`(width: Int) async throws {
+    func `no hostile text adds a script or markup, or extends beyond the window, in any view`(width: Int) async throws {
         let receiver = Receiver { _ in 500 }
         let catalogue = try Catalogue(
             parsing: HostileCatalogue.json(Self.texts.joined()).encoded(), file: "hostile.storekit")

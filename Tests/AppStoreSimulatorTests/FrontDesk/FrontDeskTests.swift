@@ -43,7 +43,7 @@ struct FrontDeskTests {
         }
     }
 
-    @Test func `each action on a subscription shows its command`() async throws {
+    @Test func `actions on a subscription show their commands`() async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna")
             try await test.store.set(.gracePeriod, to: "16d")

@@ -42,7 +42,7 @@ struct MembersTests {
         }
     }
 
-    @Test func `each event of a purchase adds and removes only its members`() async throws {
+    @Test func `a renewal, an upgrade, a cancellation and a refund change only their members`() async throws {
         try await TestStore.with { test in
             func latest() async throws -> (sale: Set<String>, renewal: Set<String>) {
                 let all = try await test.store.transactions(of: "anna")
@@ -82,7 +82,7 @@ struct MembersTests {
     }
 
     @Test(.enabled(if: conformance != nil, "SOUK_CONFORMANCE is not set"))
-    func `every member has the JSON type of Apple's examples`() async throws {
+    func `a member has the JSON type that it has in Apple's examples`() async throws {
         let folder = URL(fileURLWithPath: try #require(Self.conformance)).appendingPathComponent("models")
         let catalogue = try Catalogue(parsing: Array(WholeLife.catalogueText.utf8), file: "life.storekit")
         try await TestStore.with(change: { $0.catalogue = catalogue }) { test in

@@ -58,7 +58,7 @@ struct WholeLife {
         try await life.failToPay(in: store)
         try await life.refundAll(in: store)
         try await life.share(in: store)
-        try await life.wait(in: store, device)
+        try await life.answerAndMove(in: store, device)
         return life
     }
 
@@ -159,7 +159,7 @@ struct WholeLife {
         try await record("the family left", store)
     }
 
-    private mutating func wait(in store: SimulatedAppStore, _ device: DeviceID) async throws {
+    private mutating func answerAndMove(in store: SimulatedAppStore, _ device: DeviceID) async throws {
         let asked = try await store.buy(.init(productID: "coins", simulatesAskToBuy: true), for: "child")
         try await store.answerAskToBuy(asked.transactionID, .approve)
         try await record("approved", store)

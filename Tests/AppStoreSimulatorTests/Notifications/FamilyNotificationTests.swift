@@ -65,7 +65,7 @@ struct FamilyNotificationTests {
     }
 
     @Test(arguments: [true, false])
-    func `a share that ends with a period ends with the extended period`(isForAll: Bool) async throws {
+    func `a share that a plan change ends lasts until the end of the extended period`(isForAll: Bool) async throws {
         try await Self.with { test in
             let bought = try await test.buy("plain")
             try await test.store.resume("plain", renewingTo: "basic", for: "anna")

@@ -113,7 +113,7 @@ import Testing
         #expect(try await deliver(to: server.url, within: .milliseconds(200)) == .timedOut)
     }
 
-    @Test func `all redirects share one deadline`() async throws {
+    @Test func `a redirect does not extend the deadline`() async throws {
         let server = try ScriptedServer([
             { Self.answer($0, Self.redirect(307, to: "/2")) },
             { peer in
@@ -175,7 +175,7 @@ import Testing
     // MARK: - Redirects
 
     @Test(arguments: [301, 302, 307, 308])
-    func `a redirect is followed with the same request`(status: Int) async throws {
+    func `a redirect is followed with the same method`(status: Int) async throws {
         let second = try ScriptedServer { peer in
             let head = peer.receive(until: Self.request)
             peer.send(Self.empty(head.hasPrefix("POST /moved HTTP/1.1\r\n") ? "200 OK" : "404 Not Found"))

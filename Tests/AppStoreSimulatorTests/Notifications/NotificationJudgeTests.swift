@@ -92,7 +92,8 @@ struct NotificationJudgeTests {
         _ = try await store.extendRenewal(of: extended.originalTransactionID, byDays: 1, request: "two")
         _ = try await store.extendRenewals(of: "plain", byDays: 1, request: "all", in: nil)
 
-        // Failed payments: dora recovers in the grace period and berta after it, and then dora never recovers.
+        // Failed payments: dora recovers in the grace period, and berta after it. A later failure of dora lasts until
+        // the subscription expires.
         for account in ["dora", "berta"] as [AccountName] { try await test.buy("weekly", account) }
         for account in ["dora", "berta"] as [AccountName] { try await store.failBilling("weekly", for: account) }
         try await test.advance(.days(8))

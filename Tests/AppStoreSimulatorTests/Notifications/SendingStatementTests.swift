@@ -7,8 +7,8 @@ import Testing
 
 @testable import AppStoreSimulator
 
-/// The SQL statements of the sender. Their cost does not grow with the sent notifications, and an idle sender executes
-/// none.
+/// The SQL statements of the sender. Their cost does not grow with the sent notifications, and a sender that waits
+/// does not keep writing.
 @Suite struct SendingStatementTests {
     @Test func `due notifications are found without reading the sent ones`() async throws {
         let folder = try ScratchFolder()
@@ -37,7 +37,7 @@ import Testing
         }
     }
 
-    @Test func `a notification that waits for another one of its purchase causes no writes`() async throws {
+    @Test func `a sender does not keep writing while a notification waits for another of its purchase`() async throws {
         let folder = try ScratchFolder()
         let database = RecordingDatabase(try SQLiteDatabase(path: folder.path + "/books.sqlite"))
         let gate = Gate()

@@ -60,7 +60,7 @@ struct FoundByLivesTests {
         #expect(fixture.transactions.map(\.id) == [Self.id(0)])
     }
 
-    @Test func `a payment that fails keeps the instant of its first failure when payments fail again`() throws {
+    @Test func `billing retry continues while the payments of a subscription or of the whole store fail`() throws {
         var conditions = RenewalConditions()
         conditions.failingPayments = [.init(at: Fixtures.date("2026-03-05T00:00:00Z"), value: true)]
         var fixture = try RulesFixture(conditions)

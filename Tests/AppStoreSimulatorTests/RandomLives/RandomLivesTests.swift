@@ -6,8 +6,8 @@ import Testing
 
 /// Random histories in the store and in a reference model.
 ///
-/// `SOUK_LIVES` is the number of histories, `SOUK_LIFE_STEPS` their length and `SOUK_LIFE_SEED` the first seed
-/// (`make lives`). A history that ends in a difference is reduced to the steps that cause it.
+/// `make lives` sets the number of histories (`SOUK_LIVES`), their length (`SOUK_LIFE_STEPS`) and the first seed
+/// (`SOUK_LIFE_SEED`). A history that ends in a difference is reduced to the steps that cause it.
 struct RandomLivesTests {
     private static func number(_ name: String) -> Int? { ProcessInfo.processInfo.environment[name].flatMap { Int($0) } }
 

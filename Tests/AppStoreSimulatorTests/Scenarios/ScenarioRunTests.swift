@@ -103,7 +103,7 @@ struct ScenarioRunTests {
         #expect(report.holds, "\(report)")
     }
 
-    @Test func `a notification is expected once, for one account or for all`() async throws {
+    @Test func `an expectation uses each notification once, for one account or for all`() async throws {
         let report = try await Scenarios.run(
             """
             {"createAccount": "anna"}, {"createAccount": "ben"}, {"buy": {"account": "anna", "productID": "coins"}},

@@ -111,7 +111,7 @@ struct ServerTokenTests {
         }
     }
 
-    @Test func `an endpoint that is not simulated is refused in Apple's form, with the reason`() async throws {
+    @Test func `an endpoint that is not simulated is refused in Apple's form`() async throws {
         try await TestStore.withServer { _, client in
             for (method, path) in [
                 (.get, "image/list"), (.put, "message/5"), (.get, "default/monthly/de"), (.delete, "realtime/url"),

@@ -163,7 +163,7 @@ struct VerifyReceiptLifeTests {
         }
     }
 
-    @Test func `each kind of offer has its own members`() async throws {
+    @Test func `an introductory offer, a code and a promotional offer have different members`() async throws {
         try await TestStore.withScript { test in
             let client = try await ReceiptClient(test)
             try await test.buy("paygo")

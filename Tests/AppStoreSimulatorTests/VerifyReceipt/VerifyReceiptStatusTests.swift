@@ -199,7 +199,7 @@ struct VerifyReceiptStatusTests {
         }
     }
 
-    @Test func `every status can be injected, and shows whether it is retryable`() async throws {
+    @Test func `every injectable status is returned, and an error shows whether it is retryable`() async throws {
         try await TestStore.with { test in
             let client = try await ReceiptClient(test)
             try await test.buy("monthly")

@@ -43,7 +43,7 @@ struct VerifyReceiptTests {
         }
     }
 
-    @Test func `each product type has Apple's members, nearly all of them strings`() async throws {
+    @Test func `each product type has Apple's members, as strings`() async throws {
         try await TestStore.with { test in
             let client = try await ReceiptClient(test)
             let token = UUID()

@@ -154,7 +154,7 @@ struct ContentLibraryTests {
         }
     }
 
-    @Test func `new parameters cause a new fetch, and the old content stays until its end`() async throws {
+    @Test func `new parameters cause a new fetch, and the old content stays if that fetch fails`() async throws {
         try await ContentScene.run { scene in
             let library = scene.library()
             let (one, two) = (try scene.makeFolder(["a": "1"]), try scene.makeFolder(["a": "2"], named: "two"))

@@ -185,7 +185,7 @@ struct StoreHubPluginTests {
         }
     }
 
-    @Test func `an offer is bought with the signature of another plugin`() async throws {
+    @Test func `an offer is bought with the signature of another plugin, or unsigned if there is none`() async throws {
         try await run { screen, _ in
             for offer in ["half", "unsigned"] {
                 let result = try await screen.call(

@@ -129,7 +129,7 @@ struct ProductListTests {
         #expect(findings.map(\.pointer) == ["/0/identifier", "/0/productType", "/1/productType", "/2/productType"])
     }
 
-    @Test func `the error of a missing or malformed file is one sentence with its path`() throws {
+    @Test func `the error of a missing or malformed file has its path`() throws {
         let path = FileManager.default.temporaryDirectory.appendingPathComponent("list-\(UUID().uuidString).json").path
         #expect {
             try ProductList(contentsOf: path)

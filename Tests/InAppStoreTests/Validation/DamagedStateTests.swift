@@ -29,7 +29,7 @@ final class DamagedStateTests {
         records.value(key, of: "anna", reportingTo: broadcaster)
     }
 
-    @Test func `after any flipped bit or truncation, the copy is used and the damaged file is set aside`()
+    @Test func `after a flipped bit in any byte or any truncation, the copy is used and the damaged file set aside`()
         throws
     {
         let records = try records()
@@ -116,7 +116,7 @@ final class DamagedStateTests {
         #expect(await events.next()?.kind == .criticalError)
     }
 
-    @Test func `a storage that cannot set a value aside has the damaged value under another key`() throws {
+    @Test func `in a storage without a function to set values aside, a damaged value moves to another key`() throws {
         let storage = MemorySecureStorage([key: [0x7B]])
         let records = StoreRecords(storage: storage)
         #expect(value(records) == nil)

@@ -221,7 +221,7 @@ import Testing
         #expect(moved != "Thu, 01 Jan 2026 00:00:00 GMT" && moved.hasSuffix(" GMT"))
     }
 
-    @Test func `a session in a HAR file is replayed`() async throws {
+    @Test func `the records of a HAR file are replayed`() async throws {
         let folder = try ScratchFolder()
         let file = try folder.write(
             "florets.json", #"{"florets": [{"floret": "mock", "mode": "forced", "har": "session.har"}]}"#)

@@ -35,7 +35,7 @@ import Testing
             (.delete, ["X-Souk-Inspector": "1", "Sec-Fetch-Site": "cross-site"], 403),
             (.delete, ["X-Souk-Inspector": "1", "Origin": "http://localhost"], 204),
         ] as [(HTTPRequest.Method, HTTPHeaders, Int)])
-    func `another site can neither read nor change anything`(
+    func `another site can neither read nor change anything, and the page itself can`(
         method: HTTPRequest.Method, headers: HTTPHeaders, expected: Int
     ) async throws {
         let world = InspectorWorld()

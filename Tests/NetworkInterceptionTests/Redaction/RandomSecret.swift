@@ -99,7 +99,9 @@ struct RandomDocument {
     }
 
     /// A character before a secret in quotation marks, or none.
-    private mutating func sign() -> String { one(["", "", "/", "+", " ", ")", "]", "}", ">", ":", ";", ","]) }
+    private mutating func precedingCharacter() -> String {
+        one(["", "", "/", "+", " ", ")", "]", "}", ">", ":", ";", ","])
+    }
 
     private mutating func noise() -> String {
         one([
@@ -214,7 +216,8 @@ struct RandomDocument {
     private mutating func markup() -> String {
         let name = name("_")
         let secret = one([
-            "<\(name)>§</\(name)>", "<\(name) a=\"b\">\n§\n</\(name)>", "<u a=\"b \" \(name)=\"\(sign())§\"/>",
+            "<\(name)>§</\(name)>", "<\(name) a=\"b\">\n§\n</\(name)>",
+            "<u a=\"b \" \(name)=\"\(precedingCharacter())§\"/>",
             "<n:\(name)><![CDATA[§]]></n:\(name)>",
             "<entry key=\"\(name)\">§</entry>", "<add key=\"\(name)\" value=\"§\"/>",
             "<key>\(name)</key><string>§</string>",
@@ -226,7 +229,8 @@ struct RandomDocument {
     private mutating func yaml() -> String {
         let name = name(one(["_", "-"]))
         let secret = one([
-            "\(name): §", "\(name): '\(sign())§'", "\(name): \"\(sign())§\"", "\(name): a b\n  §", "\(name): # b\n  §",
+            "\(name): §", "\(name): '\(precedingCharacter())§'", "\(name): \"\(precedingCharacter())§\"",
+            "\(name): a b\n  §", "\(name): # b\n  §",
             "\(name): |\n  §\n  more", "\(name): >-\n  §",
             "\(name):\n  §",
             "db:\n  port: 1\n  \(name): §", "- \(name): §", "env:\n  - name: \(name)\n    value: §",

@@ -88,7 +88,7 @@ import Testing
         #expect(try receipt(attribute(17, set([]))).inAppPurchases == [.init()])
     }
 
-    @Test func `the first value that is not empty counts, and the others are kept`() throws {
+    @Test func `the first value that is not empty counts, and further values are kept`() throws {
         let receipt = try receipt(
             attribute(3, DERWriter.utf8String("")), attribute(3, DERWriter.utf8String("1")),
             attribute(3, version: 2, DERWriter.utf8String("2")), attribute(3, DERWriter.null))

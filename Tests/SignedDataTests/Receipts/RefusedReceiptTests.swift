@@ -223,7 +223,7 @@ import Testing
         #expect(refusal { try ReceiptVerifier(configuration: configuration).verify(store.sign()) } == nil)
     }
 
-    @Test func `Xcode's one certificate is accepted for Xcode's receipts and for no other`() throws {
+    @Test func `Xcode's one certificate is accepted only for receipts of Xcode`() throws {
         var template = CertificateTemplate.root
         template.keyUsage = "critical,digitalSignature,keyCertSign"
         let key = try SigningKey.generate()

@@ -158,8 +158,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `buying an owned product again answers the purchase, whatever the store reports (25, 26, 98, 105, 402)`()
-    {
+    @Test func `buying an owned product again answers with the owned transaction (25, 26, 98, 105, 402)`() {
         expect([
             (sold("1"), ["deliver 1"]), (acknowledged("1"), ["finish 1", "complete 1"]), (.finished("1"), []),
             (buy("p"), ["submit p"]), (sold("1", "p", owned: true), ["deliver 1"]),

@@ -77,7 +77,7 @@ struct RestoreTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a restore that is delivered in several batches is answered once, with everything (18)`() {
+    @Test func `a restore that is acknowledged in several batches is answered once, with everything (18)`() {
         expect([
             (.restore(1), ["request restore 1"]), (.restored(1, [.of("1"), .of("2"), .of("3")]), ["deliver 1 2 3"]),
             (acknowledged("1"), []), (acknowledged("3"), []), (sold("4"), ["deliver 4"]),

@@ -84,7 +84,7 @@ struct StoreKitPaymentsTests {
     private static let releases = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .appendingPathComponent("../../Releases").standardized.path
 
-    /// `SOUK_WRITE_DEVICE_STATE=FOLDER` lets a test write the journal instead (`Scripts/make-fixtures`).
+    /// `SOUK_WRITE_DEVICE_STATE=FOLDER` lets `Scripts/make-fixtures` write the journal of a release.
     @Test(.enabled(if: ProcessInfo.processInfo.environment["SOUK_WRITE_DEVICE_STATE"] != nil))
     func `a journal with one payment bought and one begun is written`() async throws {
         let folder = try #require(ProcessInfo.processInfo.environment["SOUK_WRITE_DEVICE_STATE"])

@@ -58,7 +58,7 @@ struct FigureValueTests {
         #expect(FigureValue(high: -10, low: 0).clamped == .min && FigureValue(.min).clamped == .min)
     }
 
-    @Test func `a sum beyond the range stays at its end`() {
+    @Test func `a sum beyond the range stays at the end of the range`() {
         let largest = FigureValue(high: .max, low: FigureValue.base - 1)
         #expect(largest + 1 == largest && largest + largest == largest)
         #expect(-largest - largest - 1 < 0)

@@ -72,7 +72,7 @@ import Testing
         #expect(scene.interceptor.reports.map(\.code) == [.leftUnchanged])
     }
 
-    @Test func `a second replay of a session starts at its beginning`() async throws {
+    @Test func `a second replay of the same records starts at their beginning`() async throws {
         let mock = MockFloret(.mock(forced: true))
         let session = [201, 202].map { status in
             var record = Record(HTTPRequest(method: .get, url: "http://a.example/"))

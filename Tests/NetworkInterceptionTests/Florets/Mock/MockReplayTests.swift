@@ -153,7 +153,7 @@ import Testing
         }
     }
 
-    @Test func `a session is replayed in order, except for incomplete responses`() async throws {
+    @Test func `records are replayed in order, except those without a valid response`() async throws {
         func record(_ url: String, _ response: Response?) -> Record {
             var record = Record(HTTPRequest(method: .get, url: url))
             record.result = response.map { .success($0) }
