@@ -46,7 +46,7 @@ import Testing
     @Test(arguments: [
         0o120777, 0o020666, 0o060660, 0o010644, 0o140755, 0o170000, 0o050000, 0o040755,
     ])
-    func `an entry whose mode is neither a file nor a folder is refused`(mode: Int) async throws {
+    func `a file entry whose mode is not that of a file is refused`(mode: Int) async throws {
         for target in ["/etc/passwd", "../outside.txt", "good"] {
             let entry = ForgedArchive.Entry.file("link", target).with { $0.attributes = mode << 16 }
             try await fixture.refuse(ForgedArchive([.file("good"), entry]), as: .unsafeKind)

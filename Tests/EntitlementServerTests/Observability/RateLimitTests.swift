@@ -122,7 +122,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `requests about many customers reset no bucket`() async throws {
+    @Test func `requests about many customers do not end the limit of another customer`() async throws {
         let bench = try await ServerBench { $0.apps[0].customerRateLimit = RateLimit(perSecond: 0.01, burst: 3) }
         var configuration = EntitlementService.Configuration(
             database: bench.database, apps: [.init(bundleID: ServerBench.app)], environments: [.sandbox])
