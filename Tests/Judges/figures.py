@@ -96,18 +96,23 @@ table("graces", """
 whole = f"(expires - before_expires) % {7 * DAY} = 0" \
     f" OR (expires - before_expires + {MONTH // 2}) // {MONTH} >= 1" \
     f" AND abs(expires - before_expires - (expires - before_expires + {MONTH // 2}) // {MONTH} * {MONTH}) <= {3 * DAY}"
+# Whether a period has exactly the length of a plan, apart from an hour of summer time. A week counts only for another product.
+whole_plan = " OR ".join(
+    f"abs(expires - epoch_ms(epoch_ms(purchased) + to_months({months}))) IN (0, 3600000)" for months in (1, 2, 3, 6, 12)
+) + f" OR product <> before_product AND abs(expires - purchased - {7 * DAY}) IN (0, 3600000)"
 # If a period was paid in the grace period of the previous one, its length counts from the previous expiry, provided that
-# it then has whole weeks or about whole months.
+# it then has whole weeks or about whole months. Another plan that is bought in the grace period begins with its payment.
 table("extended", f"""
     WITH reached AS (
         SELECT o.*, greatest(o.expires, coalesce(g.access, o.expires)) AS access,
         FROM ordered o LEFT JOIN graces g USING (app, environment, original, place)
     ), preceded AS (
-        SELECT *, lag(expires) OVER w AS before_expires, lag(access) OVER w AS before_access
+        SELECT *, lag(expires) OVER w AS before_expires, lag(access) OVER w AS before_access,
+            lag(product) OVER w AS before_product
         FROM reached WINDOW w AS (PARTITION BY app, environment, original ORDER BY place)
     )
     SELECT *, CASE WHEN purchased > before_expires AND purchased <= before_access
-            AND expires > before_expires AND ({whole}) THEN before_expires ELSE purchased END AS base,
+            AND expires > before_expires AND ({whole}) AND NOT ({whole_plan}) THEN before_expires ELSE purchased END AS base,
         least(access, coalesce(revoked, 9000000000000000),
             CASE WHEN upgraded THEN signed ELSE 9000000000000000 END) AS finish
     FROM preceded

@@ -15,7 +15,7 @@ import StoreModel
 final class FigureAggregator: Sendable {
     /// The version of the definitions. Increase it when changed code computes other contributions from the same facts:
     /// then all sums are computed again. A server with an earlier version does not change the sums.
-    static let version: Int64 = 2
+    static let version: Int64 = 3
     /// The largest number of facts in one step. It is limited because writes on SQLite wait for the step's transaction.
     private let batchSize: Int64
 

@@ -182,9 +182,11 @@ struct FigurePeriod {
             guard end > fact.purchaseDate else { continue }
             next = fact.purchaseDate
             var start = fact.purchaseDate
-            // A payment in the grace period is late, and its period ends as if the payment had been in time.
+            // A payment in the grace period is late, and its period ends as if the payment had been in time. But another
+            // plan that is bought in the grace period begins with its payment.
             if index > 0, fact.purchaseDate > ends[index - 1], fact.purchaseDate <= graceEnds[index - 1],
-                isWhole(from: ends[index - 1], to: ends[index])
+                isWhole(from: ends[index - 1], to: ends[index]),
+                !isWholePlan(from: start, to: ends[index], orWeek: fact.productID != facts[index - 1].productID)
             {
                 start = ends[index - 1]
             }
@@ -231,6 +233,15 @@ struct FigurePeriod {
         let (length, week) = (end.figureMilliseconds - start.figureMilliseconds, 7 * day)
         let months = (length + month / 2) / month
         return length > 0 && (length % week == 0 || months >= 1 && abs(length - months * month) <= tolerance)
+    }
+
+    /// Whether the time between two instants is exactly a period that stores sell: 1, 2, 3, 6 or 12 months of the
+    /// calendar, or, if `orWeek`, a week. Summer time in the store's time zone may begin or end meanwhile.
+    private static func isWholePlan(from start: Date, to end: Date, orWeek: Bool) -> Bool {
+        let (first, length) = (FigureDay.containing(start), end.figureMilliseconds - start.figureMilliseconds)
+        func isLength(_ days: Int64) -> Bool { [0, 3_600_000].contains(abs(length - days * day)) }
+        return orWeek && isLength(7)
+            || [1, 2, 3, 6, 12].contains { isLength(FigureDay.adding(months: $0, to: first) - first) }
     }
 
     /// The mean length of a month, and the tolerance of a period of whole months, in milliseconds.

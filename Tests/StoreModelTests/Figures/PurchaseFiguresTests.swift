@@ -133,6 +133,24 @@ struct PurchaseFiguresTests {
         #expect(later.contains { $0.hasPrefix("mrrReactivation 49=15218") }, "\(later)")
     }
 
+    /// The first period ends on day 59. The 28 days until day 87 are about a month and four weeks.
+    @Test(arguments: [
+        ("a week from day 80", 80.0, 87.0, "other", "mrr 31=5000 80=16741.071 87=-21741.071"),
+        ("such a week at the end of summer time", 80, 87 + 1 / 24.0, "other", "mrr 31=5000 80=16612.426 87=-21612.426"),
+        ("a month that is paid a week before its end", 80, 87, "plus", "mrr 31=5000 87=-5000"),
+        ("a month from day 87", 87, 118, "other", "mrr 31=5000 118=-5000"),
+        ("a month from day 87 with another offer", 87, 118, "plus", "mrr 31=5000 118=-5000"),
+        ("a year from day 87", 87, 452, "plus", "mrr 31=5000 87=-4583.333 452=-416.667"),
+    ])
+    func `another plan that is bought in the grace period is not a late payment`(
+        _ what: String, from: Double, to end: Double, product: ProductID, expected: String
+    ) {
+        let found = lines(
+            [paid("1", 31, 59) { $0.productID = "plus" }, paid("2", from, end) { $0.productID = product }],
+            renewals: [renewal(renews: true, grace: 87, isRetrying: true, signed: 59)])
+        #expect(found.contains(expected), "\(what): \(found)")
+    }
+
     @Test func `a customer who turns renewal off in the grace period ends it`() {
         let grace = renewal(renews: true, grace: 47, isRetrying: true, signed: 31)
         let off = renewal(renews: false, signed: 36)
