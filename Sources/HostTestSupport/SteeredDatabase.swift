@@ -8,12 +8,12 @@ import SQLStorage
 ///     let database = SteeredDatabase(inner, fault: .customerNotLocked)
 ///     database.pause(before: "UPDATE customer")
 ///
-/// A fault changes or omits certain statements. Tests use it to prove that they would detect such an
-/// error; no program contains it.
+/// A fault changes or omits certain statements. Tests use faults to prove that they would detect such a server. Only
+/// test programs contain this type.
 package final class SteeredDatabase: SQLDatabase {
     /// A fault of a server.
     package enum Fault: String, Sendable, CaseIterable {
-        /// The row of a purchase's token is not locked.
+        /// The row of an app account token is not locked.
         case tokenNotLocked
         /// An idempotency key is searched first, and inserted at the end.
         case keyInsertedLast
@@ -47,8 +47,9 @@ package final class SteeredDatabase: SQLDatabase {
         self.fault = fault
     }
 
-    /// Pauses the next body of `write` before its first statement that contains `text`, after the earlier statements of
-    /// `perform` were sent. Does not pause before `each`, `queries` and `lockRows`.
+    /// Pauses the next body of `write` before its first statement that contains `text`, after the database has executed
+    /// the earlier statements, including those that `perform` deferred. Does not pause before `each`, `queries` and
+    /// `lockRows`.
     package func pause(before text: String) { state.withLock { $0.text = text } }
 
     /// Whether a body is paused.

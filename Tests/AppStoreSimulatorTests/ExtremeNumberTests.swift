@@ -68,6 +68,7 @@ import Testing
         return try? Catalogue(parsing: Array(text.utf8), file: "family.storekit")
     }()
 
+    /// A store with this catalogue, whose notifications are answered with 500.
     static let sending: @Sendable (inout SimulatedAppStore.Configuration) -> Void = {
         if let catalogue { $0.catalogue = catalogue }
         $0.notificationsURL = Receiver.url
@@ -152,7 +153,7 @@ import Testing
         #expect(try await client.ask(.get, "/control/v1/state").status == 200, "\(what)")
     }
 
-    @Test func `a state whose counters are lower than its rows is refused`() async throws {
+    @Test func `a state with a counter lower than a number taken from it is refused`() async throws {
         try await TestStore.with(change: Self.sending) { test in
             let good = try await Self.populate(test)
             for (table, column) in [("store", "next_device"), ("store", "next_sale"), ("notification", "attempts")] {

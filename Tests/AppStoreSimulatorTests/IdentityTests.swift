@@ -45,12 +45,12 @@ struct IdentityTests {
                 }
                 let before = try await Self.all(about: owner, client)
                 for endpoint in named {
-                    let reported = try await client.ask(
+                    let otherForm = try await client.ask(
                         endpoint.method, Self.path(endpoint, other), Self.body(endpoint))
-                    let strange = try await client.ask(
+                    let stranger = try await client.ask(
                         endpoint.method, Self.path(endpoint, "stranger"), Self.body(endpoint))
-                    #expect(reported.status == strange.status && reported.status == 404, "\(endpoint.id) \(pair)")
-                    #expect(reported.json["code"] == strange.json["code"], "\(endpoint.id) \(pair)")
+                    #expect(otherForm.status == stranger.status && otherForm.status == 404, "\(endpoint.id) \(pair)")
+                    #expect(otherForm.json["code"] == stranger.json["code"], "\(endpoint.id) \(pair)")
                 }
                 #expect(try await Self.all(about: owner, client) == before, "\(pair)")
             }

@@ -160,7 +160,9 @@ import Testing
         await bench.close()
     }
 
-    @Test(.onSQLite) func `data signed for another environment, app or root is not stored`() async throws {
+    @Test(.onSQLite) func `data for another environment or app, or signed under another root, is not stored`()
+        async throws
+    {
         let bench = try await ServerBench(environments: [.production])
         let before = try bench.contents()
         let signed = [

@@ -65,7 +65,7 @@ import Testing
             ])
     }
 
-    @Test func `errors compare by code and state whether a retry can help`() {
+    @Test func `errors with the same code are equal, and an error says whether a retry can help`() {
         #expect(HTTPError(.timeout, "a") == HTTPError(.timeout, "b"))
         #expect(HTTPError(.timeout, "a") != HTTPError(.cancelled, "a"))
         #expect(HTTPError(.noAnswer, "").isRetryable)

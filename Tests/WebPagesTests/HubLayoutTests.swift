@@ -73,7 +73,7 @@ import Testing
         }
     }
 
-    @Test func `callers are left of callees, also for events`() {
+    @Test func `callers are left of callees, and subscribers left of publishers`() {
         let layout = HubLayout(
             HubGraph(policies: [
                 Policy(name: "A network", receive: .init(commands: ["fetch"]), publish: ["answer"]),

@@ -75,7 +75,7 @@ import Testing
         let members = try table(with: "catalogue", in: "Scenario").flatMap(\.names)
         compare(
             members, with: try await refusal(#""unknown": 1,"#, #"{"expect": {"clock": {}}}"#), "members of a scenario")
-        // `down` (`SOCKET_ISSUE`)
+        // For example: `down` (`SOCKET_ISSUE`)
         let words = try section("Scenario").matches(of: /`(\w+)` \(`[A-Z_]+`\)/).map { String($0.1) }
         compare(words, with: try await refusal("", #"{"receiver": ["unknown"]}"#), "words of a receiver")
     }
@@ -120,7 +120,10 @@ import Testing
         ] { compare(spans, with: try await refusal(floret), place, all: false) }
     }
 
-    @Test func `the documented settings of a catalogue are those that the program reads`() throws {
+    @Test
+    func `every documented setting of a catalogue is read or only kept, and every setting that is read is documented`()
+        throws
+    {
         let documented = Set(try table(with: "_storefront", in: "StoreKit catalogue").flatMap(\.names))
         let read = try DeclaredCodes.literals(/"(_[A-Za-z]+)"/, in: ["AppStoreSimulator/Catalogue"])
         for name in read.subtracting(documented).sorted() {

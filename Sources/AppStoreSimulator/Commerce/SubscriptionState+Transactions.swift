@@ -66,7 +66,8 @@ extension SubscriptionState {
         return found
     }
 
-    /// Returns the place of the first transaction sold after `date`: the index of its run, and its index in that run.
+    /// Returns the place from which to look for transactions sold after `date`: the index of a run, and an index in it,
+    /// which can be its end.
     private func firstPlace(after date: Date) -> (Int, Int) {
         for (place, run) in runs.enumerated().reversed() {
             let index = (0..<run.count).firstIndex(reaching: { run.purchaseDate(of: $0) > date })
@@ -108,6 +109,6 @@ enum TransactionNumber {
     /// Returns the number of the sale of a transaction.
     static func base(of id: Int64) -> Int64 { id - id % span }
 
-    /// Returns the web order line item id of a transaction, which is outside of the range of transaction numbers.
+    /// Returns the web order line item id of a transaction: a number that no transaction of the same store has.
     static func webOrder(of id: Int64) -> Int64 { id - 100_000_000_000_000_000 }
 }

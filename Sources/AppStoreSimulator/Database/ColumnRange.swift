@@ -1,6 +1,7 @@
 import SQLStorage
 
-/// The valid ranges of the numbers in an imported state. Another number is refused before the commit.
+/// The valid ranges of the numbers in an imported state. An import with a number outside them is refused before its
+/// commit.
 ///
 /// The store continues counting from imported numbers. So rows that it reads later are checked against wider ranges:
 /// `readable` and `instant`. In these ranges no sum of two instants, of a transaction number and a count, or of a
@@ -19,7 +20,8 @@ enum ColumnRange {
     static let event: ClosedRange<Int64> = instant.lowerBound...221_845_478_400_000_000
     /// An instant that can be in the future: at most a century after `AnchoredClock.endOfTime`.
     static let planned: ClosedRange<Int64> = instant.lowerBound...225_001_065_600_000_000
-    /// The number of a sale. Each sale has `TransactionNumber.span` numbers for its transactions.
+    /// The counter of sales; times `TransactionNumber.span` it is the number of the sale's first transaction. Each sale
+    /// has `TransactionNumber.span` numbers for its transactions.
     static let sale: ClosedRange<Int64> = 1...4_000_000_000_000
     static let transaction: ClosedRange<Int64> = 1...(sale.upperBound + 1) * TransactionNumber.span
     /// The position of a transaction within its sale.

@@ -67,7 +67,8 @@ extension SimulatorDatabase {
             ], at: increase.at)
     }
 
-    /// Sets a condition, and makes every watched subscription due, because the condition can affect its renewals.
+    /// Sets a condition. Every running subscription is then checked as soon as possible, because the condition can
+    /// affect its renewals.
     private func set(_ name: String, _ value: JSONValue, at now: Date) throws {
         try sql.execute(
             "INSERT OR REPLACE INTO condition (at, name, value) VALUES (?1, ?2, ?3)",

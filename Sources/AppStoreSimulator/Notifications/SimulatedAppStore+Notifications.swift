@@ -12,8 +12,9 @@ extension SimulatedAppStore {
     /// Writes the notifications that follow from time alone until now, for example about renewals, failed payments and
     /// expiry. Returns the instant of the next such change.
     ///
-    /// Consecutive equal notifications of a subscription become one, unless `notifySkippedTime` is `all`. Throws
-    /// `CancellationError` between two commits if the store closes or the task is cancelled; the rest is written later.
+    /// Consecutive notifications of a subscription with the same type and subtype become one, unless
+    /// `notifySkippedTime` is `all`. Throws `CancellationError` between two commits if the store closes or the task is
+    /// cancelled; the rest is written later.
     func writeDueNotifications() async throws -> Date? {
         while true {
             let (isDone, next) = try await database.write { [timestamps, virtualClock, configuration, signer] sql in

@@ -53,8 +53,8 @@ struct ScenarioShape {
         }
     }
 
-    /// Throws for a value that no response can have. `names` has the names of earlier steps; the names in members `as`
-    /// are added.
+    /// Throws for a value that no response can have. `names` contains the names that earlier steps gave. The value of
+    /// each member `as` is added.
     func check(_ place: JSONPlace, _ names: inout Set<String>) throws {
         let known = names
         try Self.check(JSONPlace(value: normalized(place.value), pointer: place.pointer), schema, named, known, &names)
@@ -116,7 +116,7 @@ struct ScenarioShape {
     }
 }
 
-/// The form of an expected list: its elements, or one of a few rules.
+/// The form of an expected list: its elements, or an object with one or more rules.
 enum ListRule {
     static let words = ["count", "first", "last", "includes"]
 

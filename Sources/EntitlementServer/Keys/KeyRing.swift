@@ -96,7 +96,8 @@ final class KeyRing: Sendable {
         return caller
     }
 
-    /// Notes the use of a key in memory. A cached key was noted within the last second.
+    /// Notes the use of a key in memory. `caller(presenting:)` skips this for a cached key, whose use was noted within
+    /// the last second.
     private func noteUse(of digest: [UInt8]) {
         let now = realClock.now()
         uses.withLock { $0[digest] = now }

@@ -122,12 +122,12 @@ extension LedgerTransaction {
         let held = Set(answer.purchases.map(\.originalTransactionID))
         let row = try connection.first(
             """
-            SELECT CAST(COALESCE(SUM(debt), 0) AS BIGINT) AS debt, CAST(COALESCE(SUM(granted), 0) AS BIGINT) AS granted
+            SELECT CAST(COALESCE(SUM(debt), 0) AS BIGINT) AS debt, CAST(COALESCE(SUM(granted), 0) AS BIGINT) AS granted_spent
             FROM redemption WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND credit = ?4
             """, values(.text(customer.rawValue), .text(type)))
-        let given = try connection.first(
+        let grants = try connection.first(
             """
-            SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS given FROM granted_credit
+            SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) AS granted FROM granted_credit
             WHERE app = ?1 AND environment = ?2 AND customer = ?3 AND credit = ?4
             """, values(.text(customer.rawValue), .text(type)))
         var debt: Int = try row?["debt"] ?? 0
@@ -137,8 +137,8 @@ extension LedgerTransaction {
             debt = isTooLarge ? .max : sum
         }
         return CreditAccount(
-            of: answer.purchases, in: credit, spent: spent, own: own, debt: debt, granted: try given?["given"] ?? 0,
-            grantedSpent: try row?["granted"] ?? 0)
+            of: answer.purchases, in: credit, spent: spent, own: own, debt: debt, granted: try grants?["granted"] ?? 0,
+            grantedSpent: try row?["granted_spent"] ?? 0)
     }
 
     /// Returns the units that a customer's redemptions took, by purchase.
@@ -156,8 +156,7 @@ extension LedgerTransaction {
         return own
     }
 
-    /// Returns the debt of a customer for the units that it spent of a purchase of another customer; 0 if no refund
-    /// caused one.
+    /// Returns the debt of a customer who spent units of another customer's purchase; 0 unless a refund caused a debt.
     private func debt(
         for original: TransactionID, spentBy customer: CustomerID, _ own: Int, _ type: String,
         in credit: CreditTable.Credit
@@ -205,11 +204,11 @@ extension LedgerTransaction {
             redeemed.append(.init(id: item.id, type: item.type, cost: price))
             if let portions = account.spend(price) {
                 try insert(portions, of: try row["sequence"], in: type)
-                let given = price - portions.reduce(0) { $0 + $1.amount }
-                if given > 0 {
+                let paidByGrants = price - portions.reduce(0) { $0 + $1.amount }
+                if paidByGrants > 0 {
                     try connection.perform(
                         "UPDATE redemption SET granted = ?2 WHERE sequence = ?1",
-                        [.integer(try row["sequence"]), .integer(Int64(given))])
+                        [.integer(try row["sequence"]), .integer(Int64(paidByGrants))])
                 }
             } else {
                 isShort = true
@@ -385,9 +384,9 @@ struct CreditGrant: Sendable {
 }
 
 extension Schema {
-    /// The purchases that paid for each redemption. The `cost` of a redemption is the sum of its `spending`, its
-    /// `debt` and, since `grantedCredit`, its `granted`. `given` is the number of units that the purchase had given at
-    /// that time.
+    /// The purchases that paid for each redemption. The `cost` of a redemption is the sum of its `spending`, its `debt`
+    /// and, since `grantedCredit`, its `granted`. `given` is the number of units that the purchase had given when it
+    /// paid.
     ///
     /// Earlier redemptions start as debts, which `Ledger.assignOldRedemptions` assigns when the ledger is opened.
     static let spending = SQLMigration(
@@ -432,10 +431,9 @@ extension Schema {
     /// The credit that operators gave. A redemption's `granted` is the part of its cost that this credit paid: the cost
     /// is the sum of `granted`, `debt` and the `spending`.
     ///
-    /// On PostgreSQL, servers of an earlier release can use the database without knowing the table. Because of the
-    /// foreign key, their merge of a customer with such credit fails, so that no credit is lost, and their erasure
-    /// renames the customer here too. The key is checked at the commit, because the row of a new customer is written
-    /// last.
+    /// On PostgreSQL, servers of an earlier release can use the database without knowing the table. The foreign key
+    /// makes their merge fail if the merged customer has such credit, so that no credit is lost. It also makes their
+    /// erasure rename the customer here. The key is checked at the commit.
     static let grantedCredit = SQLMigration(
         "0023 granted credit",
         [

@@ -4,9 +4,11 @@ import SQLStorage
 
 /// Copies a ledger from SQLite to PostgreSQL, and then replaces it with the copy.
 ///
-///     let copy = LedgerCopy(from: sqlite, named: "sqlite:/var/lib/souk/ledger.sqlite", to: postgres, named:
-///     "postgres://…") try await copy.begin() let counts = try await copy.run { print($0) } // repeatable, while a
-///     server runs try await copy.finish() // the server is stopped
+///     let copy = LedgerCopy(
+///         from: sqlite, named: "sqlite:/var/lib/souk/ledger.sqlite", to: postgres, named: "postgres://…")
+///     try await copy.begin()
+///     let counts = try await copy.run { print($0) }  // repeatable, while a server runs
+///     try await copy.finish()  // the server is stopped
 ///
 /// Each run compares both ledgers row by row and writes the differences. So an interrupted copy can continue, and a
 /// second run writes only what changed. The target is marked as unfinished until `finish` has marked the source as
@@ -20,7 +22,7 @@ package struct LedgerCopy: Sendable {
         package var facts = 0
         /// Events that are still kept.
         package var events = 0
-        /// Rows that this run inserted or changed, in all tables of the source.
+        /// Rows that this run inserted or changed in the target, without the tables that only the target has.
         package var written = 0
     }
 

@@ -57,7 +57,7 @@ struct PackedAnswer: @unchecked Sendable {
         }
     }
 
-    /// Returns whether the next `count` bytes are this string.
+    /// Returns whether the next `count` bytes are this string, and moves `next` past them.
     private static func skip(_ text: String, _ count: Int32, _ next: inout UnsafePointer<UInt8>) -> Bool {
         defer { next += Int(count) }
         var text = text

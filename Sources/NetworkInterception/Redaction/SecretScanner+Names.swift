@@ -1,6 +1,6 @@
 import Primitives
 
-/// A quotation mark in one of its escaped forms: `"`, `'`, a backtick, `\"`, `\\\"`, `\u0022`, `&quot;`.
+/// A quotation mark, plain or escaped: `"`, `'`, a backtick, `\"`, `\\\"`, `\u0022`, `&quot;`.
 struct SecretQuote {
     enum Mark { case double, single, backtick, unicode, entity }
 
@@ -157,7 +157,8 @@ extension SecretScanner {
     /// Whether this mark closes the string around the word at `word`, as in `"Password: "`, and does not open a value.
     ///
     /// The marks before the word decide. A mark between punctuation and a letter opens a string. A mark between a
-    /// letter and punctuation closes it. Any other mark toggles the state.
+    /// letter and punctuation closes it. Any other mark, except an apostrophe within a word, toggles between inside and
+    /// outside of a string.
     func isEnd(_ quote: SecretQuote, around word: Int) -> Bool {
         guard Self.afterQuote.contains(byte(quote.range.upperBound)) else { return false }
         let limit = max(0, word - Self.nearby)
@@ -235,7 +236,8 @@ extension SecretScanner {
         return text.count
     }
 
-    /// The end of the comment at `start`, as in JSON with comments. `nil` if it is longer than `longestName`.
+    /// The end of the comment at `start`, as in JSON with comments. `nil` if there is none, or it is longer than
+    /// `longestName`.
     func endOfComment(from start: Int) -> Int? {
         guard text[start] == UInt8(ascii: "/") else { return nil }
         let limit = min(text.count, start + Self.longestName)

@@ -35,8 +35,8 @@ final class SecretTable: Sendable {
         meanings.deallocate()
     }
 
-    /// The meaning of the longest word with which the name ends. Ignores case, separators, and a version at the end.
-    /// Ignores digits at the end, unless a word of the table has them.
+    /// The meaning of the longest word with which the name ends. Ignores case and separators. Except for words of the
+    /// reach `whole`, also ignores a version at the end, and digits at the end unless a word of the table has them.
     func meaning(of text: UnsafeBufferPointer<UInt8>, _ name: Range<Int>) -> SecretMeaning {
         if let found = longest(text, name, allowsWhole: true) { return found.contains(.harmless) ? [] : found }
         var end = name.upperBound

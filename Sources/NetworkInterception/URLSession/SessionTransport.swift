@@ -18,10 +18,11 @@ final class SessionTransport: HTTPTransport {
     private let session: URLSession
     private let delegate = SessionDelegate()
 
-    /// Creates a session and changes `configuration`.
+    /// Creates a session. On Linux, removes the cache of `configuration`.
     init(_ configuration: URLSessionConfiguration) {
         #if !canImport(Darwin)
-            // A cache lets cancelled tasks start. If one ends before its cancellation is reported, the process ends.
+            // With a cache, a cancelled task can start. If this task ends before its cancellation is reported, the
+            // process crashes.
             configuration.urlCache = nil
         #endif
         session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)

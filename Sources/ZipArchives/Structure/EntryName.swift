@@ -1,7 +1,7 @@
 import Primitives
 import StoreModel
 
-/// The name of an entry. It names the same file in the folder on every file system.
+/// The name of an entry. It cannot lead out of the folder into which the archive is extracted.
 ///
 /// Names are UTF-8 and relative, with parts separated by `/`; a folder's name ends with `/`. An invalid
 /// name is not repaired but refused: with `unsafeName`, or with `limitExceeded` if it is too long or too deep.
@@ -53,7 +53,7 @@ package struct EntryName: Hashable {
             let shown = Self.printable(raw)
             throw ExtractionError(
                 .limitExceeded,
-                "The name \(shown) is \(parts.count) folders deep; at most \(limits.depth) are allowed.",
+                "The name \(shown) has \(parts.count) parts; at most \(limits.depth) are allowed.",
                 entry: shown)
         }
         self.parts = parts

@@ -65,7 +65,9 @@ struct FamilyNotificationTests {
     }
 
     @Test(arguments: [true, false])
-    func `a share that a plan change ends lasts until the end of the extended period`(isForAll: Bool) async throws {
+    func `if a plan change ends a share, the share lasts until the end of the extended period`(isForAll: Bool)
+        async throws
+    {
         try await Self.with { test in
             let bought = try await test.buy("plain")
             try await test.store.resume("plain", renewingTo: "basic", for: "anna")

@@ -168,7 +168,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `a purchase with a ProductID is returned, and an invalid quantity is refused`()
+    @Test func `a purchase by ProductID returns the transaction, and an invalid quantity is refused`()
         async throws
     {
         let store = try await test.open()
@@ -211,7 +211,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `the App Store's refusals have codes of their own`() async throws {
+    @Test func `a refusal of the App Store is thrown with its code`() async throws {
         let store = try await test.open()
         let failures: [(StoreUpdate.State, String)] = [
             (.failed(StoreFailure(code: .cancelled, reason: "no")), "operationCancelled"),
@@ -301,7 +301,7 @@ struct StoreTests {
         await store.close()
     }
 
-    @Test func `a product that a subscription includes is acquired by itself`() async throws {
+    @Test func `a product that is pre-acquired via subscription is acquired automatically`() async throws {
         let list = ProductList([
             ListedProduct(id: "pro.monthly", productType: .renewableSubscription),
             ListedProduct(id: "grain", productType: .nonConsumable, preAcquiredViaSubscription: true),
@@ -427,7 +427,9 @@ struct StoreTests {
         await test.connection.calls.wait { $0.contains { if case .finish = $0 { true } else { false } } }
         #expect(await code { try await store.validateTransaction(id) } == "invalidTransactionIdentifier")
         await store.close()
-        #expect(await completed.next() == nil, "A transaction with a waiting caller is not a completed one.")
+        #expect(
+            await completed.next() == nil, "A transaction with a waiting caller must not be in `completedTransactions`."
+        )
         #expect(test.connection.finished.map(\.rawValue) == [id])
     }
 

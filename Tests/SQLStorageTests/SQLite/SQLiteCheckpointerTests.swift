@@ -64,8 +64,8 @@ import Testing
         let database = try Self.database(folder, pages: 10)
         try await Self.fill(database, 0..<1000)
         let log = try FileManager.default.attributesOfItem(atPath: folder.file("test.sqlite-wal"))[.size] as? Int
-        // A frame has 4 KiB and a header of 24 bytes. The writer waits from 20 frames on, and the write before may
-        // exceed that.
+        // A frame has 4 KiB and a header of 24 bytes. The writer waits when the log has 20 frames; the last write
+        // before the wait can make it longer.
         #expect(try #require(log) < 40 * 4120)
         #expect(try database.read(Self.ids) == Array(0..<1000))
         await database.close()

@@ -46,8 +46,8 @@ final class ResponseCache: InterceptableFloret {
         return record
     }
 
-    /// Returns the key of a GET request without credentials; otherwise `nil`. A response to credentials is for one
-    /// customer.
+    /// Returns the key of a GET request without `Authorization`; otherwise `nil`. A response to a request with it is
+    /// for one customer.
     private func key(of request: HTTPRequest) -> String? {
         guard request.method == .get, request.headers["Authorization"] == nil else { return nil }
         return request.url

@@ -191,7 +191,8 @@ extension Ledger {
             .prefix(limit)
     }
 
-    /// Returns the customer of a key, and a page of the log about it; `nil` for an unknown customer.
+    /// Returns the customer, which an alias may name, and a page of the log about the customer; `nil` for an unknown
+    /// customer.
     func auditEntries(about key: CustomerKey, before position: Int64?) throws -> (CustomerID, AuditList)? {
         let limit = Self.auditEntriesPerPage
         let found = try database.read { connection -> (CustomerID, [AuditEntry])? in

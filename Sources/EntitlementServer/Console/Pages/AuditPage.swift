@@ -90,11 +90,14 @@ struct AuditTable: Sendable {
                 """
         case .giveCredit: return "gave \(entry.detail["amount"]?.intValue ?? 0) of the credit \(detail("credit"))"
         case .export: return "exported the customer"
-        case .erase: return "erased the customer, with \(entry.detail["purchases"]?.intValue ?? 0) purchases"
+        case .erase:
+            let number = entry.detail["purchases"]?.intValue ?? 0
+            return "erased the customer, with \(number) \(number == 1 ? "purchase" : "purchases")"
         case .refresh: return "asked the App Store about the purchase \(detail("purchase"))"
         case .replay:
             let webhook: HTML = entry.detail["webhook"]?.stringValue.map { " to \(ConsoleFrame.code($0))" } ?? .empty
-            return "repeated \(entry.detail["deliveries"]?.intValue ?? 0) webhook deliveries\(webhook)"
+            let number = entry.detail["deliveries"]?.intValue ?? 0
+            return "repeated \(number) webhook \(number == 1 ? "delivery" : "deliveries")\(webhook)"
         case nil: return .text(entry.action)
         }
     }
