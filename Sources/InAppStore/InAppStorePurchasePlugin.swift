@@ -42,7 +42,7 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
     deinit { promotions.cancel() }
 
     /// Logs in a user. Succeeds even if the server is unreachable, or its answer cannot be verified. The store then
-    /// uses its stored answer, and repeats the request by itself. Without a stored answer, the next read requests the
+    /// uses its stored answer, and repeats the request later. Without a stored answer, the next read requests the
     /// answer again, and throws if that fails.
     ///
     /// - Parameter appUserId: The id of the user.

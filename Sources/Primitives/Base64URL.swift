@@ -12,7 +12,8 @@ package enum Base64 {
         encode(bytes, alphabet: standardAlphabet, padded: true)
     }
 
-    /// Decodes canonical base64url. Returns `nil` for padding, foreign characters or unused bits that are not zero.
+    /// Decodes canonical base64url. Returns `nil` for padding, foreign characters, an impossible length or unused bits
+    /// that are not zero.
     package static func decodeURL(_ text: some Collection<UInt8>) -> [UInt8]? {
         decode(text, table: urlTable)
     }
@@ -111,7 +112,7 @@ package enum Base64 {
     }
 }
 
-/// Lower-case hexadecimal.
+/// Hexadecimal digits: written in lower case, read in either case.
 package enum Hex {
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
         let digits = Array("0123456789abcdef".utf8)

@@ -55,7 +55,8 @@ package final class Broadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// Ends the stream of every reader. Later streams end at once, with `replaysLast` after the most recent value.
+    /// Ends the stream of every reader. A later stream ends at once; with `replaysLast`, it first sends the most recent
+    /// value.
     package func finish() {
         order.withLock { _ in
             let readers = state.withLock { state in

@@ -2,7 +2,7 @@
     import Synchronization
 #endif
 
-/// A flag that is set once and that any thread can read without a lock.
+/// A flag that is set once and that any thread can read. On Linux, reading takes no lock.
 ///
 /// Use it for a check in each step of a hot path, such as whether a subscription is cancelled: a lock would take most
 /// of the time. A thread that reads `isSet` as true also sees every change made before `set()`. On Apple platforms the

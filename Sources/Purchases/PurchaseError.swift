@@ -35,7 +35,7 @@ public struct PurchaseError: Error, Equatable, Sendable {
         public static let timedOut = Code(rawValue: "timedOut")
         /// The server received too many requests.
         public static let rateLimited = Code(rawValue: "rateLimited")
-        /// The server failed (status 500 or greater).
+        /// The server failed (status 500 or greater, except 501).
         public static let serverError = Code(rawValue: "serverError")
         /// The server, or a check before the request, refused the content of a request.
         public static let validationError = Code(rawValue: "validationError")

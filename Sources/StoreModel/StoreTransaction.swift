@@ -34,7 +34,7 @@ public struct StoreTransaction: Hashable, Sendable, Codable {
     public var revocationReason: AppStoreServerAPI.RevocationReason?
     /// The identifier of the subscription group.
     public var subscriptionGroupID: String?
-    /// The offer under which the product was sold, or `nil` for the regular price.
+    /// The offer under which the product was sold, or `nil` for the regular price or if the store does not say.
     public var offer: TransactionOffer?
     /// The signed transaction: a JWS in compact serialization.
     public var signedTransaction: String

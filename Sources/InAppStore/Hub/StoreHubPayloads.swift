@@ -9,7 +9,7 @@ import StoreModel
 extension StoreHubPlugin {
     /// Returns one entry for each feature. A feature is active if a purchase gives it now, and `until` is the latest
     /// end of these purchases. `until` is absent if one of them has no end. Without an active purchase, `until` is the
-    /// latest end of the expired ones.
+    /// latest end of the inactive ones.
     static func payload(_ features: PaidFeatures, at now: Date) -> JSONObject {
         let byName = Dictionary(grouping: features.features, by: \.name)
         let entries = byName.keys.sorted().map { name -> JSONValue in

@@ -3,8 +3,9 @@ import StoreModel
 
 /// Presents the purchases that the customer owns at the App Store to the server, without a prompt to the customer.
 extension StoreCoordinator {
-    /// Presents the customer's purchases once until the customer changes, so that a new installation finds earlier
-    /// purchases. If the store or the server is unreachable, the next launch or login tries again.
+    /// Presents the customer's purchases, unless that was done since the customer last changed, so that a new
+    /// installation finds earlier purchases. If the store or the server is unreachable, the next launch or login tries
+    /// again.
     func presentOwned(through queue: PaymentQueue) async {
         let customer = owner.customer
         let wasPresented: Bool? = records.value(StoreRecords.Key.owned, of: customer, reportingTo: events)

@@ -86,7 +86,8 @@ actor StoreCoordinator {
 
     nonisolated func report(_ event: StoreEvent) { events.send(event) }
 
-    /// Sends the first snapshot, starts a request to the server if one is due, and starts the timer.
+    /// Sends the first snapshot, and starts the timer, which starts each request to the server when it is due. If the
+    /// device's clock was set back, starts a request at once.
     func start() {
         isStarted = true
         remember(owner)

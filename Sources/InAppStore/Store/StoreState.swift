@@ -5,7 +5,8 @@ import StoreModel
 /// The values that the store knows, and their consequences at an instant. Pure: no requests and no side effects.
 ///
 /// The server's last answer is valid until its `validUntil`. After that, and until the next answer, an entitlement ends
-/// only by its own expiry, plus the grace period of a subscription. A failure to reach the server removes nothing.
+/// only by its own expiry, plus the grace period of a subscription. Even if the server stays unreachable, no
+/// entitlement from an answer ends before its expiry.
 struct StoreState: Sendable, Equatable {
     var list: ProductList
     /// The customer who owns the values below.

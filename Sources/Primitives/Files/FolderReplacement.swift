@@ -3,7 +3,8 @@ import Foundation
 /// A new folder that replaces another one atomically.
 ///
 /// The new folder is created beside the old one, filled, and flushed to the disk. Then the two are exchanged. A reader
-/// sees the old content or the new content, even after a crash. Files that are open stay readable.
+/// sees the old content or the new content, even after a crash. If the file system cannot exchange folders, the folder
+/// is missing for a moment. Files that are open stay readable.
 ///
 ///     let replacement = try FolderReplacement(of: "/var/lib/app/content/film")
 ///     try write(into: replacement.path)
@@ -85,7 +86,7 @@ package final class FolderReplacement: Sendable {
         try DurableFile.flush(target.parent)
     }
 
-    /// Calls `body` with every file and folder in a folder, and with the folder itself last.
+    /// Calls `body` with every regular file and folder in a folder, and with the folder itself last.
     private static func walk(
         _ folder: String, _ body: (String) throws(FileFailure) -> Void
     ) throws(FileFailure) {

@@ -98,7 +98,7 @@ extension JSONValue {
     ///
     /// Setting a member of a value that is not an object replaces the value by an object.
     ///
-    /// - Parameter name: The name of the member, compared by bytes.
+    /// - Parameter name: The name of the member, compared as in ``JSONMembers``.
     public subscript(name: String) -> JSONValue? {
         get {
             if case .object(let members) = self { members[name] } else { nil }
@@ -239,7 +239,7 @@ extension JSONNumber: Hashable {
         var isNegative = false
         var digits: [UInt8] = []
         var exponent = 0
-        /// An exponent that an `Int` cannot express, as text.
+        /// An exponent whose magnitude exceeds 2^60, as text.
         var hugeExponent: Substring?
     }
 
@@ -319,7 +319,8 @@ public struct JSONMembers: Sendable, RandomAccessCollection, ExpressibleByDictio
 
     /// The value of a member. Setting `nil` removes the member; setting a new name appends it.
     ///
-    /// - Parameter name: The name of the member, compared by bytes.
+    /// - Parameter name: The name of the member. Reading and removing compare its bytes. Setting also replaces a member
+    ///   whose name differs only in its Unicode form.
     public subscript(name: String) -> JSONValue? {
         get { entries.first { $0.key.hasSameBytes(as: name) }?.value }
         set {

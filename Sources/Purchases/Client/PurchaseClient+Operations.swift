@@ -267,7 +267,7 @@ extension PurchaseClient {
 
     // MARK: - Operations of every plugin
 
-    /// Passes facts about the user to every plugin.
+    /// Passes attributes of the user to every plugin.
     ///
     /// - Parameter attributes: The values by name; `nil` removes a value.
     /// - Throws: `PurchaseError` with the code `notSetUp`.

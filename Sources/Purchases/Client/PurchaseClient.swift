@@ -9,8 +9,9 @@ import StoreModel
 ///     if try await client.getPaidFeatures().hasActiveFeature(with: "pro") { unlock() }
 ///
 /// The table `PurchaseOperation.all` has the rule of each operation. Operations of one plugin, such as `purchase` and
-/// `cancelSubscription`, go to the plugins in the order of registration until one handles them. Reads (`get…`) and
-/// `restorePurchases` go to all plugins concurrently, and their answers are merged in that order.
+/// `cancelSubscription`, go to the plugins in the order of registration until one handles them. Reads, such as
+/// `getPaidFeatures`, and `restorePurchases` go to all plugins concurrently, and their answers are merged in that
+/// order.
 ///
 /// The client throws the errors of the plugins and `PurchaseError`: `notSetUp`, `alreadySetUp`, `noSuitablePlugin`, and
 /// `timedOut` for a plugin that did not answer in time, which does not affect the answers of others. You can use the

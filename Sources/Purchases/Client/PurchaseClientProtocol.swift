@@ -90,7 +90,7 @@ public protocol PurchaseClientProtocol: AnyObject, Sendable {
     ///
     /// - Throws: The error of the plugin.
     func presentCodeRedemptionUI() async throws
-    /// Passes facts about the user to every plugin.
+    /// Passes attributes of the user to every plugin.
     ///
     /// - Parameter attributes: The values by name; `nil` removes a value.
     /// - Throws: `PurchaseError` with the code `notSetUp`.

@@ -44,7 +44,7 @@ public struct PurchaseOperation: Hashable, Sendable {
     /// Present the sheet for offer codes.
     public static let presentCodeRedemptionUI = PurchaseOperation(
         name: "presentCodeRedemptionUI", rule: .ofOne(failure: .callsNext, hasDeadline: false))
-    /// Pass facts about the user to the plugins.
+    /// Pass attributes of the user to the plugins.
     public static let setAttributes = PurchaseOperation(
         name: "setAttributes", rule: .toAllPlugins(failure: .isReported))
     /// Allow the plugins to identify the device.

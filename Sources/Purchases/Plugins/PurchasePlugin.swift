@@ -100,7 +100,7 @@ public protocol PurchasePlugin: AnyObject, Sendable {
     ///
     /// - Returns: Success, or `.notSupported`.
     func presentCodeRedemptionUI() async -> PurchasePluginResult<Void, any Error>
-    /// Receives facts about the user, such as an email address.
+    /// Receives attributes of the user, such as the email address.
     ///
     /// - Parameter attributes: The values by name; `nil` removes a value.
     func setAttributes(_ attributes: [PurchaseAttribute: String?]) async
@@ -244,7 +244,7 @@ extension PurchasePlugin {
     }
 }
 
-/// A fact that the app knows about its user. The set is open: a plugin uses the attributes that it supports.
+/// The name of an attribute of the app's user. The set is open: a plugin uses the attributes that it supports.
 public typealias PurchaseAttribute = OpenEnum<PurchaseClient>
 
 extension PurchaseAttribute {

@@ -336,8 +336,8 @@
             /// - Parameters:
             ///   - message: The id of the message.
             ///   - answer: The answer; only `show` is supported.
-            /// - Throws: `StoreFailure`: `unsupported` for another answer, `unknown` if no such message is open;
-            ///   `CancellationError`.
+            /// - Throws: `StoreFailure`: `unsupported` for another answer or without `Configuration.present(in:)`,
+            ///   `unknown` if no such message is open; `CancellationError`.
             public func answer(_ message: StoreMessage.ID, with answer: StoreMessage.Answer) async throws {
                 guard answer == .show, let show = configuration.showMessage else {
                     throw StoreFailure(

@@ -1,8 +1,8 @@
 import StoreModel
 
 /// The transactions that are being delivered or wait for their next attempt. To hand over a transaction is to pass it
-/// to the queue's `deliver` function. This is repeated until the transaction is acknowledged or refused, with one
-/// attempt at a time.
+/// to the queue's `deliver` function. Attempts are repeated, one at a time, until the transaction is acknowledged or
+/// refused.
 struct Deliveries {
     typealias Caller = UInt64
 
@@ -93,7 +93,7 @@ struct Deliveries {
 
     private var deliveries: [TransactionID: Delivery] = [:]
     /// The transactions that were rejected or held, oldest first. They wait for a redelivery request. If there are too
-    /// many, the oldest is removed; it stays unfinished at the store, which reports it again at the next launch.
+    /// many, the oldest is removed. If it is unfinished at the store, the store reports it again at the next launch.
     private var setAside: [Item] = []
 
     static let maximumSetAside = 1000

@@ -44,7 +44,7 @@ public struct PaymentAnswer: Equatable, Sendable {
     }
 }
 
-/// The reason why a payment did not end with a delivered purchase. Two errors are equal if their codes are.
+/// The error of a payment, of a restore or of another request to the queue. Two errors are equal if their codes are.
 public struct PaymentError: Error, Equatable, Sendable {
     /// The kind of failure, from an open list.
     public typealias Code = OpenEnum<PaymentError>

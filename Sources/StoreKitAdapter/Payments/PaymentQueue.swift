@@ -3,7 +3,7 @@ import Primitives
 import StoreModel
 
 /// A queue of payments to one store. It buys and restores products, and repeats the delivery of each transaction until
-/// it is acknowledged.
+/// it is acknowledged or refused.
 ///
 /// The queue passes a transaction to `deliver`. By default, it finishes the transaction at the store only after it was
 /// acknowledged. A transaction that cannot be acknowledged now is delivered again, with growing pauses and at every
@@ -157,7 +157,7 @@ public actor PaymentQueue {
 
     /// Presents again all transactions that wait for an acknowledgement, including rejected and held ones. Call this
     /// when another customer may present them. Returns without waiting: acknowledged transactions arrive in
-    /// `completions`.
+    /// `completions`, except those that came only from a restore.
     public func redeliverAll() { handle(.redeliverAll) }
 
     /// Presents again a transaction that waits for an acknowledgement, or was rejected or held. Returns when the

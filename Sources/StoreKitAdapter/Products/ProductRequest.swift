@@ -5,7 +5,7 @@ import StoreModel
 public enum ProductRequestError: Error {
     /// The store does not sell these products: all requested products, or the product of a purchase.
     case invalidProducts(invalidProductIdentifiers: [String])
-    /// The response contains no products.
+    /// The response is empty.
     case noProducts
     /// The request to the store failed.
     case requestFailed(error: any Error)

@@ -92,7 +92,8 @@ public struct CustomerFeature: Codable, Hashable, Sendable {
     public var from: Date
     /// The end that the store or the grant states, or `nil` if access does not end.
     public var until: Date?
-    /// The end of access, exclusive, after a grace period or a revocation, or `nil` if access does not end.
+    /// The end of access, exclusive, or `nil` if access does not end. A grace period makes it later than `until`, a
+    /// revocation earlier.
     public var effectiveUntil: Date?
     /// The system that sold the purchase or granted access.
     public var source: PurchaseSource
@@ -112,7 +113,7 @@ public struct CustomerFeature: Codable, Hashable, Sendable {
     ///   - isActive: Whether the customer may use the feature at the instant of the answer.
     ///   - from: The first instant of access; for a subscription, the start of its current period.
     ///   - until: The end that the store or the grant states, or `nil` if access does not end.
-    ///   - effectiveUntil: The end of access, exclusive, after a grace period or a revocation, or `nil` for no end.
+    ///   - effectiveUntil: The end of access, exclusive, or `nil` if access does not end.
     ///   - source: The system that sold the purchase or granted access.
     ///   - productID: The product that gives the feature, or `nil` for a grant.
     ///   - originalTransactionID: The original transaction of the purchase, or `nil` for a grant.

@@ -60,7 +60,7 @@ package struct ErasedCustomer: Codable, Hashable, Sendable {
     }
 }
 
-/// GET `/v1/customers`: a page of the customers that match, in the order of their ids.
+/// GET `/v1/customers`: a page of the customers that match the query, in the order of their ids.
 package struct CustomerList: Codable, Hashable, Sendable {
     package struct Entry: Codable, Hashable, Sendable {
         package var customer: CustomerID
@@ -231,7 +231,7 @@ package struct Promotion: Codable, Hashable, Sendable {
     }
 }
 
-/// GET `/v1/promotions`: the promotions that were not withdrawn, in the order of their codes.
+/// GET `/v1/promotions`: a page of the promotions that were not withdrawn, in the order of their codes.
 package struct PromotionList: Codable, Hashable, Sendable {
     package var promotions: [Promotion]
     package var nextCursor: String?

@@ -4,7 +4,7 @@ import Primitives
 /// POST `/v1/customers/{customer}/transactions`: the request.
 package struct PostTransactionsRequest: Codable, Sendable, Equatable {
     package var signedTransaction: String?
-    /// At most 100.
+    /// The signed transactions, at most 100.
     package var signedTransactions: [String]?
     /// The signed renewal infos of the subscriptions among the transactions. Optional; each becomes a fact of its own.
     package var signedRenewalInfos: [String]?

@@ -79,9 +79,9 @@ package struct CreditAccount: Hashable, Sendable {
     package mutating func spend(_ cost: Int) -> [Portion]? {
         guard cost > 0 else { return [] }
         guard balance >= cost else { return nil }
-        let given = min(cost, max(0, granted - grantedSpent))
-        grantedSpent += given
-        return take(cost - given)
+        let fromGrants = min(cost, max(0, granted - grantedSpent))
+        grantedSpent += fromGrants
+        return take(cost - fromGrants)
     }
 
     /// Takes as much of a cost as the purchases have unspent units, including refunded ones. Ignores the balance.

@@ -23,8 +23,8 @@ package enum FigureDay {
         let yearInEra = (inEra - inEra / 1460 + inEra / 36_524 - inEra / 146_096) / 365
         let inYear = inEra - (365 * yearInEra + yearInEra / 4 - yearInEra / 100)
         let month = (5 * inYear + 2) / 153
-        let january = month < 10 ? month + 3 : month - 9
-        return (yearInEra + era * 400 + (january <= 2 ? 1 : 0), january, inYear - (153 * month + 2) / 5 + 1)
+        let fromJanuary = month < 10 ? month + 3 : month - 9
+        return (yearInEra + era * 400 + (fromJanuary <= 2 ? 1 : 0), fromJanuary, inYear - (153 * month + 2) / 5 + 1)
     }
 
     /// Returns the number of a day of the calendar.

@@ -2,11 +2,11 @@ import Primitives
 
 /// The quantity that a contribution changes. The raw values are stored.
 package enum FigureMeasure: String, CaseIterable, Sendable {
-    /// Paid subscriptions that are active at the end of a day, as changes.
+    /// The change of the number of paid subscriptions that are active at the end of a day.
     case active
-    /// Free periods that are active at the end of a day, as changes.
+    /// The change of the number of free periods that are active at the end of a day.
     case trials
-    /// Monthly recurring revenue at the end of a day, as changes.
+    /// The change of the monthly recurring revenue at the end of a day.
     case mrr
     case new, reactivated, lost
     case mrrNew, mrrExpansion, mrrContraction, mrrReactivation, mrrChurn

@@ -59,7 +59,7 @@ package struct FigureValue: Hashable, Sendable {
     /// The nearest `Double`.
     package var double: Double { Double(high) * Double(Self.base) + Double(low) }
 
-    /// The number if it has 64 bits, and otherwise the end of the range of `Int64`.
+    /// The number if an `Int64` can express it, and otherwise the nearer end of the range of `Int64`.
     package var clamped: Int64 {
         let (product, overflows) = high.multipliedReportingOverflow(by: Self.base)
         let (sum, exceeds) = product.addingReportingOverflow(low)

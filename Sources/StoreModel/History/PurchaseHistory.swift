@@ -46,8 +46,8 @@ package struct PurchaseHistory: Hashable, Sendable {
     /// Returns the status at `now` of an auto-renewable subscription to any of these products. Pass all products of one
     /// group.
     ///
-    /// The period with the latest end decides, among those that were neither refunded nor upgraded. The end is
-    /// exclusive.
+    /// The subscription is active until the latest end of the periods that were neither refunded nor upgraded. The end
+    /// is exclusive. After that, it is `refunded` or `upgraded` if the last period was, and otherwise `expired`.
     package func subscription(to products: Set<ProductID>, at now: Date) -> PurchaseStatus {
         let periods = records.filter { products.contains($0.productID) && $0.expiresDate != nil }
         return Self.status(of: periods, at: now) { $0.expiresDate ?? $0.purchaseDate }

@@ -33,7 +33,7 @@ extension Features {
 }
 
 extension CustomerFeature {
-    /// The first instant without access. If the server reports a feature that has begun as inactive, the feature has
+    /// The first instant without access. If a feature has begun and the answer states that it is inactive, it has
     /// ended, even if its end date is later.
     fileprivate func end(asOf: Date) -> Date? {
         guard !isActive, from <= asOf else { return effectiveUntil }

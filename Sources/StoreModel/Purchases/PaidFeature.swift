@@ -66,7 +66,7 @@ extension PaidFeature {
     public enum PaymentType: Hashable, Sendable {
         /// A subscription, with its current and next period.
         case subscription(Subscriptions)
-        /// A product that is bought once and does not expire.
+        /// A product that is bought once and does not expire, or a grant without an end.
         case oneOff
         /// A consumable.
         case consumable

@@ -1,8 +1,8 @@
 import Foundation
 import Primitives
 
-/// The features that a customer paid for, from all sources, with one entry for each purchase. Equality ignores their
-/// order.
+/// The features that a customer paid for, from all sources, with one entry for each feature of each purchase. Equality
+/// ignores their order.
 ///
 ///     if try await client.getPaidFeatures().hasActiveFeature(with: "pro") { … }
 public struct PaidFeatures: Equatable, Sendable {

@@ -33,7 +33,8 @@ public struct RestoreResult: Sendable {
     public var paidFeatures: PaidFeatures
     /// Whether all plugins answered and none had a purchase.
     public var nothingToRestore: Bool
-    /// The results of the plugins in the order of their registration, if several were asked.
+    /// The results of the plugins in the order of their registration, from a purchase client. A plugin leaves the array
+    /// empty.
     public var reports: [PluginReport]
 
     /// Creates a result.
@@ -42,7 +43,7 @@ public struct RestoreResult: Sendable {
     ///   - restored: The identifiers of the restored products, without duplicates.
     ///   - paidFeatures: The features that the customer has paid for after the restore.
     ///   - nothingToRestore: Whether all plugins answered and none had a purchase.
-    ///   - reports: The results of the plugins in the order of their registration, if several were asked.
+    ///   - reports: The results of the plugins in the order of their registration.
     public init(
         restored: [String], paidFeatures: PaidFeatures, nothingToRestore: Bool, reports: [PluginReport] = []
     ) {

@@ -5,8 +5,8 @@ extension AppReceipt {
     /// The receipt as JSON, in the form of `souk receipt` and of the server's answers.
     ///
     /// Identifiers are strings, bytes are hexadecimal, and dates are RFC 3339 in UTC. A missing value has no member.
-    /// Attributes without a property are in `unknownAttributes` by number; a number that occurs several times has an
-    /// array.
+    /// `unknownAttributes` has the other attributes by number, including those with an unexpected value. A number that
+    /// occurs several times has an array.
     ///
     ///     {"bundleID","appVersion","originalAppVersion","receiptType","creationDate","expirationDate","opaqueValue",
     ///      "sha1Hash","inAppPurchases":[{"productID","quantity","transactionID","originalTransactionID",
