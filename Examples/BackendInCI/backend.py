@@ -1,6 +1,6 @@
 """A small backend that decides which customers may use the app.
 
-It accepts only data that is signed under the App Store's root. For each notification of a subscription it requests the
+It accepts only data that is signed under the App Store's root. For each notification with a transaction it requests the
 status from the App Store, so that the order and repetition of notifications do not matter. Customers are identified by
 `appAccountToken`.
 

@@ -15,10 +15,11 @@ import Primitives
 /// The handler receives the request target byte for byte; a target that is not UTF-8 is refused. In a header value,
 /// U+FFFD replaces bytes that are not UTF-8, so a handler must refuse it in a value that identifies something.
 ///
-/// If a request violates a limit or a rule, the listener responds with a problem (RFC 9457) and does not call the
-/// handler. If the listener cannot parse a request at all, libmicrohttpd responds, in HTML and without
-/// `refusalHeaders`. This applies to a malformed request line, another HTTP version, a header line without a colon, a
-/// `Content-Length` that is not a 64-bit number, a malformed chunk, and headers more than twice as long as allowed.
+/// If a request violates a size limit or a rule, the listener responds with a problem (RFC 9457) and does not call the
+/// handler. After a timeout it closes the connection without a response. If the listener cannot parse a request at all,
+/// libmicrohttpd responds, in HTML and without `refusalHeaders`. This applies to a malformed request line, another HTTP
+/// version, a header line without a colon, a `Content-Length` that is not a 64-bit number, a malformed chunk, and
+/// headers more than twice as long as allowed.
 ///
 /// A response 304 should contain the `Content-Length` of the corresponding response 200. Without it, the connection
 /// is closed.
@@ -144,8 +145,9 @@ extension HTTPListener {
         /// A body that does not fit into the free part of this memory is stored in an unnamed temporary file, and the
         /// handler receives it as a stream of known length. `nil`, the default, keeps all bodies in memory.
         public var maximumHeldBytes: Int?
-        /// The greatest number of bytes that the listener reads and discards of a body that is too long, so that the
-        /// client reads the response 413.
+        /// The greatest number of bytes that the listener reads of a body that is too long, so that the client reads
+        /// the response 413. For a longer body, the listener responds at once if the request has `Content-Length`, and
+        /// otherwise closes the connection without a response.
         public var maximumDiscardedBytes = 64 << 20
         /// The time until the headers are complete, from the start of the connection. Each later request on the
         /// connection has `headerTimeout` plus `idleTimeout`.

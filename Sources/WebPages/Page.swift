@@ -14,7 +14,7 @@ public struct Page: Sendable {
     public var body: HTML
     /// The style sheets of this page. They follow the style sheet of all pages.
     public var styles: [StaticString]
-    /// The scripts of this page, which run in order after the document is loaded.
+    /// The scripts of this page, which run in order at the end of the `body` element.
     public var scripts: [StaticString]
     /// Whether the script may send requests to the server of the page.
     public var asksItsServer = false

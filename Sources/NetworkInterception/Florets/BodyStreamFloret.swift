@@ -3,9 +3,10 @@ import Primitives
 
 /// Converts streamed bodies to bytes for the florets after it. Place it before florets that read bodies.
 ///
-/// A body of more than ``maximumConvertedByteSize`` bytes stays a stream that begins with the bytes already read. The
-/// app receives a response only when its body, or that many bytes of it, has arrived. Event streams are not converted.
-/// Use a ``RecordSelector`` to exclude other responses without an end.
+/// A body of more than ``maximumConvertedByteSize`` bytes stays a stream that begins with the bytes already read. Event
+/// streams in responses are not converted, and a body with a larger announced length passes at once. Any other selected
+/// response reaches the app only when its body, or more than that many bytes of it, has arrived. Use a
+/// ``RecordSelector`` to exclude other responses without an end.
 public final class BodyStreamFloret: InterceptableFloret {
     /// The greatest number of bytes of a body that is converted.
     public let maximumConvertedByteSize: Int

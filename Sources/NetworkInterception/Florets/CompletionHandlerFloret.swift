@@ -3,8 +3,9 @@ import Primitives
 
 /// A floret with the completion handlers of the Cauli library, which the interceptor runs as an `InterceptableFloret`.
 ///
-/// Call each handler exactly once, on any thread. A second call is ignored and reported. If no call comes within
-/// `Interceptor.Configuration.floretDeadline`, the request continues with the unchanged record, and that is reported.
+/// Call each handler exactly once, on any thread. A further call is ignored, and is reported if the first one came in
+/// time. If no call comes within `Interceptor.Configuration.floretDeadline`, the request continues with the unchanged
+/// record, and that is reported.
 public protocol CompletionHandlerFloret: InterceptableFloret {
     /// Processes a record before its request is sent.
     ///

@@ -4,9 +4,9 @@ import Primitives
 
 /// Shows the records of its interceptor on a screen: newest first, in pages, with a search and with details.
 ///
-/// A screen is drawn synchronously, so it shows the records that were loaded last. The action `inspector.refresh` loads
-/// the newest records, `inspector.search` those that match a ``RecordQuery``, `inspector.older` the next page, and
-/// `inspector.show` one record. `inspector.list` returns to the list.
+/// A screen is drawn synchronously, so it shows the records that were loaded last. The action `inspector.search` sets a
+/// ``RecordQuery`` and loads the newest records that match it. `inspector.refresh` loads them again, `inspector.older`
+/// loads the next page, and `inspector.show` one record. `inspector.list` returns to the list.
 public final class InspectorFloret: DisplayableFloret {
     /// The number of records on a page.
     public static let pageSize = 20
@@ -25,7 +25,7 @@ public final class InspectorFloret: DisplayableFloret {
 
     public var summary: String? { "Shows the recorded traffic." }
 
-    /// Loads the newest records, which `view(_:)` then shows.
+    /// Loads the newest records that match the current search. `view(_:)` then shows them.
     ///
     /// - Parameter storage: The storage of the records.
     public func refresh(from storage: any RecordStorage) async { await load(after: nil, from: storage) }

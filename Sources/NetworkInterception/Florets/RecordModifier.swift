@@ -128,9 +128,9 @@ extension RecordModifier {
 
     /// Replaces text in a body of at most `limit` bytes, and updates a `Content-Length`.
     ///
-    /// A body that is compressed, longer or not UTF-8 is left unchanged, which is reported. A streamed body is read
-    /// completely first, which delays the head of a response. Event streams, which may have no end, and bodies with the
-    /// `Content-Type` of binary data are left unchanged.
+    /// A body that is compressed, longer or not UTF-8, or cannot be read, is left unchanged, which is reported. A
+    /// streamed body is first read until it ends or exceeds the limit, which delays the head of a response. Event
+    /// streams, which may have no end, and bodies with the `Content-Type` of binary data are left unchanged.
     ///
     /// - Parameters:
     ///   - pattern: The text to replace.

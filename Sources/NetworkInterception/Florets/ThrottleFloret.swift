@@ -4,8 +4,8 @@ import Primitives
 
 /// Slows the network down: it limits the bytes per second in each direction and delays each request.
 ///
-/// Streamed bodies are delayed chunk by chunk, and buffered bodies all at once. Each exchange has its own rate. Headers
-/// do not count.
+/// Streamed bodies are delayed chunk by chunk, and buffered bodies all at once. Each exchange may use the whole rate,
+/// even while other exchanges run. Headers do not count.
 public final class ThrottleFloret: InterceptableFloret, DisplayableFloret {
     /// The limits of the network.
     public struct Limits: Sendable, Hashable {

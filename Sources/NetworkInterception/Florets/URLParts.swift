@@ -13,7 +13,7 @@ struct URLParts: Hashable {
     var query: String?
     var fragment: String?
 
-    /// Parses a URL. `nil` if it is not absolute or its port is not a number.
+    /// Parses a URL. `nil` if it is not absolute, has no host, or has a port that is not a number up to 65535.
     init?(_ url: String) {
         guard let mark = url.firstRange(of: "://"), mark.lowerBound != url.startIndex else { return nil }
         scheme = String(url[..<mark.lowerBound])

@@ -32,7 +32,8 @@ public struct HARDocument: Sendable, Hashable {
         warnings = findings
     }
 
-    /// Returns all errors and warnings of a file, in order. Throws like `init(parsing:)` if the content is not JSON.
+    /// Returns the errors and warnings of a file: first those of the schema and then, if none of them is an error,
+    /// those of the values. Throws like `init(parsing:)` if the content is not JSON.
     package static func findings(in bytes: [UInt8]) throws(InterceptionError) -> [HARFinding] {
         HARRules.findings(in: try json(bytes))
     }

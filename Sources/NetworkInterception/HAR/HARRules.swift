@@ -86,7 +86,7 @@ enum HARRules {
         optional(.list(page), "pages"), required(.list(entry), "entries"), comment)
     private static let document = object(required(log, "log"))
 
-    /// Returns the errors and warnings in the order of the document.
+    /// Returns the findings about the schema and then, if none of them is an error, those about the values.
     static func findings(in json: JSONValue) -> [HARFinding] {
         var check = Check()
         check.value(json, document, at: "")

@@ -3,8 +3,8 @@ import HTTPCore
 import PluginHub
 import Primitives
 
-/// Numbered events for open pages: changed records and messages of a hub. A page that reconnects receives the events
-/// that it missed, as long as they are among the newest `limit` events.
+/// Numbered events for open pages, such as changed records and messages of a hub. A page that reconnects receives the
+/// events that it missed, as long as they are among the newest `limit` events.
 final class InspectorFeed: Sendable {
     enum Event: Sendable {
         case record(Record.ID)

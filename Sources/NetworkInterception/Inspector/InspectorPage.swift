@@ -15,8 +15,9 @@ import WebPages
 ///     await listener.stop()
 ///
 /// The page loads nothing from other servers, and shows content from the network as text. It shows stored records, so
-/// the secrets that redaction removed are not on it. Only this machine can open it, unless the configuration requires a
-/// token. Another site in the same browser can neither read it nor change anything.
+/// the secrets that redaction removed are not on it. On a loopback listener, only this machine can open it. For any
+/// other listener, require a token, because a client that is not a browser can send any host name. Another site in the
+/// same browser can neither read it nor change anything.
 public final class InspectorPage: HTTPHandler {
     /// The settings of a page.
     public struct Configuration: Sendable {

@@ -97,8 +97,7 @@ public final class Interceptor: Sendable {
 }
 
 extension Interceptor {
-    /// Records whose final state is still being stored, because the reader of a body cancelled and could not wait for
-    /// it.
+    /// Records whose newest state is still being stored in a task, because the code that ended a body could not wait.
     private struct LateEndings {
         var tasks: [UInt64: Task<Void, Never>] = [:]
         var next: UInt64 = 0

@@ -206,7 +206,8 @@ extension Recorder {
 }
 
 extension Redaction {
-    /// Returns the record without its secrets. Requests that are equal in the previous state are not scanned again.
+    /// Returns the record without its secrets. If both requests are the same as in the previous state, they are not
+    /// scanned again.
     fileprivate func redacted(_ record: Record, after previous: (plain: Record, redacted: Record)?) -> Record {
         guard let previous, record.originalRequest.isEqual(to: previous.plain.originalRequest),
             record.designatedRequest.isEqual(to: previous.plain.designatedRequest)

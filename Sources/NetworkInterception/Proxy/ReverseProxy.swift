@@ -8,8 +8,9 @@ import HTTPCore
 /// Messages pass unchanged, with three exceptions. Hop-by-hop fields (RFC 9110 section 7.6.1) and `Expect` are removed.
 /// `Host` names the server unless `preservesHost` is set. A `Location` that points to the server is rewritten to the
 /// proxy's address over plain http. Contrary to section 7.6.3, the proxy adds no `Via`, so that it does not change the
-/// recorded traffic. Responses are streamed. If the server sends no response or only a part of it, the proxy closes the
-/// client's connection at the same point.
+/// recorded traffic. Responses are streamed. If the server closes the connection before or within its response, the
+/// proxy closes the client's connection at the same point. If the server cannot be reached or does not answer in time,
+/// the proxy responds with 502 or 504.
 ///
 /// The proxy uses HTTP/1.1 on both sides. It refuses the handshake of a WebSocket with 501. It removes any other
 /// `Upgrade`, including that to HTTP/2, as RFC 9110 section 7.8 permits, so that the exchange continues with HTTP/1.1.

@@ -26,7 +26,8 @@ struct RecordFollower: Sendable {
         _ = try changes(in: connection)
     }
 
-    /// Returns the ids of the records that were stored since the last call, in the order of their first storage.
+    /// Returns the ids of the records that were stored since the last call, in the order of their first storage. Does
+    /// not find a new state of a record that is older than the polled rows.
     mutating func changes(in connection: any SQLConnection) throws -> [Record.ID] {
         let last: Int64 = try connection.first(Self.last)?["number"] ?? 0
         // After a removal of all records, the numbers start at 1 again.

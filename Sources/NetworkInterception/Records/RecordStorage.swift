@@ -3,9 +3,9 @@ import HTTPCore
 
 /// A storage of records.
 ///
-/// The interceptor stores each record several times with the same id: before its request is sent, when the head of its
-/// response or its failure has arrived, and when a streamed body has been read. The records are redacted, and all their
-/// bodies are bytes.
+/// The interceptor stores each state of a record with the same id: before its request is sent, when the head of its
+/// response or its failure has arrived, and when a streamed body has been read. A request whose result a floret set is
+/// not sent, so only the later states are stored. The records are redacted, and all their bodies are bytes.
 public protocol RecordStorage: Sendable {
     /// Adds `record` as the newest, or replaces the stored record with its id.
     func store(_ record: Record) async

@@ -146,7 +146,8 @@ extension SecretScanner {
         scheme.count == 5 && text[scheme.lowerBound] | 0x20 == UInt8(ascii: "b")
     }
 
-    /// Whether the word is base64 of printable text with a colon.
+    /// Whether the word is base64 of printable text with a colon. A word that fills the checked bytes counts, because
+    /// its end is unknown.
     private func isUserAndPassword(_ word: Slice<UnsafeBufferPointer<UInt8>>) -> Bool {
         guard word.count < Self.longestChecked else { return true }
         var padded = Array(word)

@@ -103,8 +103,8 @@ final class Loading: @unchecked Sendable {
         }
     }
 
-    /// Delivers the response. Returns the `Authorization` of a further request if the response is a challenge and the
-    /// app has a credential.
+    /// Returns the `Authorization` of a further request if the response is a challenge and the app has a credential.
+    /// Delivers the response; an app with a completion handler receives a challenge only if no credential is available.
     private func authorization(
         after response: HTTPResponse, from url: String, _ refusals: Int
     ) async throws -> String? {

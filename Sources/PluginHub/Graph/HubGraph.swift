@@ -34,7 +34,7 @@ extension HubGraph {
         public let id: Int
         /// The name from the policy.
         public let name: String
-        /// The name, followed by a number if another plugin has the same name.
+        /// The name, followed by a number if an earlier plugin of `plugins` has the same name.
         public let label: String
     }
 

@@ -76,7 +76,8 @@ extension HubQuery {
     ///
     /// - Parameter answer: The answer.
     /// - Returns: The answer as a payload.
-    /// - Throws: `PluginError` with the code `invalidField` for a value that JSON cannot express.
+    /// - Throws: `PluginError` with the code `invalidField` for a value that JSON cannot express, or an answer that is
+    ///   not encoded as an object.
     public static func answer(_ answer: Answer) throws -> JSONObject {
         try PayloadCoding.encode(answer, "answer to \"\(message.name)\"", message)
     }

@@ -7,7 +7,8 @@ extension MessageSending {
     ///   - command: The command.
     ///   - id: The id for the events that the command causes.
     ///   - sender: The plugin that calls.
-    /// - Throws: The errors of `send(command:payload:sender:)`.
+    /// - Throws: The errors of `send(command:payload:sender:)`, or `PluginError` with the code `invalidField` when the
+    ///   command cannot be encoded as an object.
     public func send<Command: HubCommand>(
         _ command: Command, id: MessageID? = nil, as sender: any PluginProtocol
     ) throws {
@@ -23,8 +24,8 @@ extension MessageSending {
     ///   - id: The id of the query.
     ///   - sender: The plugin that calls.
     /// - Returns: The answer.
-    /// - Throws: The errors of `send(query:payload:sender:)`, or `PluginError` with the code `missingField` or
-    ///   `invalidField` when the answer is not an `Answer`.
+    /// - Throws: The errors of `send(query:payload:sender:)`, or `PluginError` with the code `invalidField` when the
+    ///   query cannot be encoded as an object, and `missingField` or `invalidField` when the answer is not an `Answer`.
     public func send<Query: HubQuery>(
         _ query: Query, id: MessageID? = nil, as sender: any PluginProtocol
     ) throws -> Query.Answer {
@@ -38,7 +39,8 @@ extension MessageSending {
     ///   - id: The id of the query.
     ///   - sender: The plugin that calls.
     /// - Returns: The screen.
-    /// - Throws: The errors of `send(viewQuery:payload:sender:)`.
+    /// - Throws: The errors of `send(viewQuery:payload:sender:)`, or `PluginError` with the code `invalidField` when
+    ///   the query cannot be encoded as an object.
     public func send<ViewQuery: HubViewQuery>(
         _ viewQuery: ViewQuery, id: MessageID? = nil, as sender: any PluginProtocol
     ) throws -> ViewDocument {
@@ -70,7 +72,7 @@ extension MessageSending {
     ///   - subscriber: The plugin that calls.
     /// - Returns: The outputs.
     /// - Throws: The errors of `publisher(forEvent:payload:subscriber:)`, or `PluginError` with the code `invalidField`
-    ///   when JSON cannot express the parameters.
+    ///   when the parameters cannot be encoded as an object.
     public func events<Event: HubEvent>(
         _ event: Event.Type, with parameters: Event.Parameters, id: MessageID? = nil, as subscriber: any PluginProtocol
     ) throws -> TypedPublisher<Event> {

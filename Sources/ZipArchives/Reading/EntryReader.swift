@@ -2,8 +2,8 @@ import StoreModel
 
 /// Reads the data of an archive's entries, one by one in the order of their data.
 ///
-/// The structure of the archive was checked before. A reader checks each file's CRC-32 and reports damaged data as
-/// `corrupt`. One thread uses it.
+/// The structure of the archive was checked before. A reader checks each file's CRC-32 and throws `corrupt` for damaged
+/// data. One thread uses it.
 package protocol EntryReader: AnyObject, SendableMetatype {
     init(_ file: ArchiveFile) throws(ExtractionError)
 

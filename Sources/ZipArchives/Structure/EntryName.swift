@@ -3,8 +3,9 @@ import StoreModel
 
 /// The name of an entry. It cannot lead out of the folder into which the archive is extracted.
 ///
-/// Names are UTF-8 and relative, with parts separated by `/`; a folder's name ends with `/`. An invalid
-/// name is not repaired but refused: with `unsafeName`, or with `limitExceeded` if it is too long or too deep.
+/// Names are UTF-8 and relative, with parts separated by `/`; a folder's name ends with `/`. An invalid name is not
+/// repaired but refused: with `unsafeName`, or with `limitExceeded` if it has more bytes or parts than the limits
+/// allow.
 package struct EntryName: Hashable {
     let bytes: [UInt8]
     /// Without the `/` at the end.
@@ -65,7 +66,8 @@ package struct EntryName: Hashable {
             && (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(letter & ~0x20)
     }
 
-    /// The beginning of an arbitrary name, with all bytes in hex that are not printable ASCII.
+    /// The beginning of an arbitrary name. Quotation marks, backslashes and all bytes that are not printable ASCII are
+    /// in hexadecimal.
     private static func printable(_ raw: ArraySlice<UInt8>) -> String {
         let text = raw.prefix(80).map { byte in
             (0x20..<0x7F).contains(byte) && byte != UInt8(ascii: "\"") && byte != UInt8(ascii: "\\")

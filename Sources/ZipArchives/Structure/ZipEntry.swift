@@ -99,7 +99,8 @@ package struct ZipEntry: Equatable {
     }
 }
 
-/// The extra fields of an entry (APPNOTE.TXT 4.5), of which only zip64 is used.
+/// The extra fields of an entry (APPNOTE.TXT 4.5). Only the numbers of zip64 are used. A field that contradicts the
+/// entry, or could do so, is refused.
 struct ExtraFields {
     private(set) var zip64 = LargeNumbers()
 

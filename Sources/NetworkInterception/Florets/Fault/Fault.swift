@@ -50,7 +50,8 @@ public struct Fault: Sendable {
     /// Ends the body of the response after `count` bytes, as if it were complete. The headers are unchanged.
     public static func truncated(after count: Int) -> Fault { Fault(kind: .truncation(max(0, count))) }
 
-    /// Changes one byte in each `every` bytes of the response body.
+    /// Changes one byte in each block of `every` bytes of the response body. A shorter block at the end may stay
+    /// unchanged.
     public static func corrupted(every: Int = 64) -> Fault { Fault(kind: .corruption(every: max(1, every))) }
 }
 

@@ -10,9 +10,10 @@ import Primitives
 ///         .init(.drop(.afterSending), .path("/v1/purchases"), probability: 0.1),
 ///     ], seed: 7)
 ///
-/// All rules that apply are used in their order until the request has a result. The random choices depend only on the
-/// seed, the number of the request and the number of the rule. The same requests in the same order get the same faults,
-/// regardless of the order of their responses.
+/// The rules that apply are used in their order, up to the first that prevents the sending of the request. If none
+/// does, the faults of the response follow in the same order, up to the first failure. The random choices depend only
+/// on the seed, the number of the request and the number of the rule. The same requests in the same order get the same
+/// faults, regardless of the order of their responses.
 public final class FaultFloret: InterceptableFloret, DisplayableFloret {
     /// A fault, the requests that it affects, and its probability.
     public struct Rule: Sendable {

@@ -10,7 +10,7 @@ import Primitives
 /// In the mode ``Mode/mock(forced:)``, a request is matched with the mappings, then with the rules, then with the
 /// recordings. The first match answers it. The recorded responses to one request are used in the order in which they
 /// were recorded. Recordings have no secrets (``Configuration/redaction``), and secrets are also removed from a request
-/// before it is matched.
+/// before it is compared with a recording.
 ///
 /// In the forced mode, a request without a match fails with `InterceptionError.noMock`. The reason of the error names
 /// the nearest recording, if there is one, and the differences, or says that all recorded responses to this request

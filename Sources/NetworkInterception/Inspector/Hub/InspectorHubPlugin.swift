@@ -17,7 +17,7 @@ public final class InspectorHubPlugin: PluginProtocol {
 
     private static let limit = 200
     private let interceptor: Interceptor
-    /// The newest records first. They are cached because a view query returns at once and a storage does not.
+    /// The newest records, newest first. They are cached because a view query returns at once and a storage does not.
     private let newest = Locked<[Record]>([])
 
     /// Always throws: the plugin needs an interceptor. Register it with a closure that passes one.
