@@ -94,8 +94,8 @@ extension EntitlementService {
         public var answerMemory = 256 << 20
         /// Creates the id of a request. Each response has it as `Souk-Request-Id`.
         public var makeRequestID: @Sendable () -> String = uniqueRequestIDs()
-        /// Creates the ids of grants, of credit grants and of this server, and the pseudonyms of erased customers. They
-        /// must be unpredictable.
+        /// Creates the ids of grants, credit grants, console reviews and this server, and the pseudonyms of erased
+        /// customers. They must be unpredictable.
         public var makeGrantID: @Sendable () -> String = { UUID().uuidString.lowercased() }
         /// The keys of signed answers. The first key signs the answers to requests with `?nonce=`. All are published,
         /// so that clients can learn a key before its first use and verify its signatures after its last use. Without
@@ -137,7 +137,7 @@ extension EntitlementService {
         /// Receives the server's own failures, with the id of the request, or the name of the background job or
         /// check. Called on any thread.
         public var reportFailure: @Sendable (_ requestID: String, _ error: any Error) -> Void = { _, _ in }
-        /// Returns unpredictable bytes, for API keys and secrets.
+        /// Returns unpredictable bytes, for API keys, secrets, promotional codes and console sessions.
         public var randomBytes: @Sendable (Int) -> [UInt8] = KeyText.randomBytes
 
         /// Returns a function that creates unique request ids.

@@ -21,7 +21,7 @@ public final class EntitlementService: HTTPHandler {
         let metrics: ServerMetrics
         let changes: ChangeSignal
         let readers: [BundleID: StoreReader]
-        /// `nil` if no app has a client of the App Store Server API.
+        /// `nil` if no app has a client of the App Store Server API for an environment of this server.
         let statusPoller: StatusPoller?
         /// The servers that share the database; `nil` with SQLite.
         let registry: ServerRegistry?

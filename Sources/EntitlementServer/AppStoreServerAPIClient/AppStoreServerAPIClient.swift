@@ -29,7 +29,7 @@ public struct AppStoreServerAPIClient: Sendable {
 
     /// The configuration of a client: its key, the URL of the API and the retries.
     public struct Configuration: Sendable {
-        /// The key that signs the bearer tokens, each of which is used for 19 minutes.
+        /// The key that signs the bearer tokens, each of which is used for at most 19 minutes.
         public var key: AppStoreConnectKey
         /// The URL before Apple's paths: ``AppStoreServerAPIClient/productionURL``,
         /// ``AppStoreServerAPIClient/sandboxURL``, or that of a simulator.
@@ -149,8 +149,8 @@ public struct AppStoreServerAPIClient: Sendable {
                 query: statuses.map { ("status", "\($0)") }))
     }
 
-    /// Gets the transactions of an order (Look Up Order ID). An unknown order is a response with the status `.invalid`,
-    /// not an error.
+    /// Gets the transactions of an order (Look Up Order ID). For an unknown order, returns a response with the status
+    /// `.invalid` and throws no error.
     ///
     /// - Parameter order: The order id on the customer's receipt.
     /// - Returns: The signed transactions.

@@ -130,6 +130,6 @@ extension AppStoreServerAPIError.Kind {
     public static var unreachable: Self { Self(rawValue: "unreachable") }
     /// The App Store refused the call; `status` and `code` have the reason.
     public static var refused: Self { Self(rawValue: "refused") }
-    /// The successful response is too long, cannot be decoded, or has no token for its next page.
+    /// The successful response is too long, cannot be decoded, or announces a next page without a new token for it.
     public static var malformedAnswer: Self { Self(rawValue: "malformedAnswer") }
 }

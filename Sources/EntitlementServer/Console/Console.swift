@@ -16,7 +16,7 @@ struct Console: Sendable {
     let sessions: ConsoleSessions
     let attempts: SignInAttempts
     let ledger: Ledger
-    /// `nil` if no app has a client of the App Store Server API.
+    /// `nil` if no app has a client of the App Store Server API for an environment of this server.
     let statusPoller: StatusPoller?
     let webhooks: [WebhookName]
     let figureSettings: FigureSettings

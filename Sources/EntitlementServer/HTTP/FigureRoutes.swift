@@ -72,7 +72,7 @@ extension FigureQuery {
         }
         let interval = try choice("by", FigureInterval.self) ?? .day
         let to = min(try day("to") ?? today, today)
-        // A first day after `to` becomes `to`, because the document allows any two days.
+        // A first day after `to` becomes `to`, because the OpenAPI document allows any two days.
         let from = min(try day("from") ?? interval.usualStart(before: to), to)
         let group = try choice("group", FigureGroup.self)
         var rates: CurrencyRates?

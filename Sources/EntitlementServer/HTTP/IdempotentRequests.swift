@@ -3,7 +3,8 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// Runs each request with an `Idempotency-Key` once, and answers its repetitions with the first answer.
+/// Runs each request with an `Idempotency-Key` once, and answers its repetitions with the first answer. Failures, and
+/// refusals with a status of `unkept`, are not stored: after them a repetition runs again.
 final class IdempotentRequests: Sendable {
     /// The identity of a request: its key, and the sender that the key belongs to.
     private struct RequestIdentity: Hashable {

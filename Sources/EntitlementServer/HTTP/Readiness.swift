@@ -9,7 +9,7 @@ final class Readiness: Sendable {
         var writes: Bool
         /// The replication of commits, if servers share the database.
         var replication: Replication?
-        /// The greatest lag of the standby in seconds; `nil` if it is not read.
+        /// The greatest possible lag of the standby in seconds; `nil` if the standby is not read.
         var staleness: Double?
     }
 
@@ -55,8 +55,8 @@ final class Readiness: Sendable {
         report = configuration.reportFailure
     }
 
-    /// Returns the result of a probe in the last second, or starts a probe and waits for it. While a probe hangs, writes
-    /// count as failing.
+    /// Returns the result of a probe in the last second, or else waits for a probe, for up to a second. While a probe
+    /// hangs, writes count as failing.
     func finding() async throws -> Finding {
         let now = clock.now
         let (recent, probe) = state.withLock { state -> (Finding?, (ChangeSignal, end: AsyncStream<Void>)?) in

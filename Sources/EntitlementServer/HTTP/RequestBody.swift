@@ -3,7 +3,7 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// Reads request bodies, and reports errors by field.
+/// Reads request bodies. A refusal names the field with the error.
 enum RequestBody {
     static func bytes(of request: HTTPRequest, upTo limit: Int) async throws -> [UInt8] {
         if let encoding = request.headers["Content-Encoding"],

@@ -62,7 +62,7 @@ actor StatusPoller {
         try await task.value
     }
 
-    /// Polls each of the purchases that passed its end without a later fact. The App Store's answer contains all
+    /// Polls those of the purchases that passed their end without a later fact. The App Store's answer contains all
     /// subscriptions of the buyer, so each purchase is checked just before its poll.
     func pollLapsed(among purchases: [TransactionID], in ledgerID: LedgerID) async throws {
         guard clients[ledgerID] != nil else { return }

@@ -5,8 +5,9 @@ import StoreModel
 
 /// The rights of an API key.
 package enum KeyKind: String, Sendable, CaseIterable {
-    /// Ships in apps: may present purchases, validate receipts, read a customer and, with the customer's token, merge
-    /// anonymous ids, read credit, and redeem credit and codes. An app can require the token for all of this.
+    /// Ships in apps: may present purchases, validate receipts, and read a customer and price points. With the
+    /// customer's token it may also merge anonymous ids, read credit, and redeem credit and codes. An app can require
+    /// the token for all of this.
     case `public`
     /// Stays on servers: may do everything in its app.
     case secret

@@ -73,8 +73,8 @@ extension LedgerTransaction {
         }
     }
 
-    /// Returns the last erasure of a customer with this token, and its pseudonym; `nil` if a customer has the token
-    /// now.
+    /// Returns the last erasure of a customer with this token, and its pseudonym; `nil` if there is none, or if a
+    /// customer has the token now.
     func erasure(withToken token: UUID) throws -> (pseudonym: CustomerID, at: Date)? {
         try tokenOwner(of: token) == nil ? lastErasure(withToken: token) : nil
     }

@@ -20,7 +20,7 @@ struct IdempotentRequest: Sendable {
     /// have separate idempotency keys.
     let requester: CustomerID?
     let key: String
-    /// The SHA-256 of method, path and body.
+    /// The SHA-256 of method, path and body; in the console, of the action, its customer and its fields.
     let digest: [UInt8]
     /// The customer in the path or in the answer. The stored answer is erased with this customer.
     var customer: CustomerID?
@@ -51,7 +51,7 @@ extension IdempotentRequest {
         try connection.first(query.sql, query.values).map(answer(of:))
     }
 
-    /// Returns the stored answer. For the public key, checks the customer's limit in the same query, and throws
+    /// Returns the stored answer. For the public key, checks the customer's limit in the same round trip, and throws
     /// `Refusal.tooManyAnswers` if there is no answer and the limit is reached.
     func keptCheckingLimit(_ connection: any SQLConnection) throws -> KeptAnswer? {
         guard sender == .public, let customer else { return try kept(connection) }

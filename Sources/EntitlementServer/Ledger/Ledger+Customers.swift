@@ -63,6 +63,7 @@ extension Ledger {
     /// answers to requests about it.
     ///
     /// Then removes the names from the database files. If a reader has an older snapshot, a later `purge` does this.
+    /// The operator must compact a file above `maximumCompactedBytes`.
     func erase(
         _ key: CustomerKey, leaving pseudonym: CustomerID, noting note: AuditNote? = nil
     ) async throws -> ErasedCustomer? {

@@ -87,12 +87,12 @@ extension LedgerTransaction {
             FROM promotion WHERE app = ?1 AND environment = ?2 AND code = ?3 AND withdrawn_at IS NULL
             """, values(.text(code)))
         guard let promotion = try row.map(Promotion.init(row:)) else { throw Ledger.PromotionRefusal.unknown }
-        let isFirst = try connection.execute(
+        let insertedCount = try connection.execute(
             """
             INSERT INTO promotion_redemption (app, environment, customer, code, grant_id, redeemed_at)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (app, environment, customer, code) DO NOTHING
             """, values(.text(customer.rawValue), .text(code), .text(grantID), .integer(now.milliseconds)))
-        guard isFirst > 0 else { return }
+        guard insertedCount > 0 else { return }
         if let end = promotion.redeemableUntil, now >= end { throw Ledger.PromotionRefusal.notRedeemable }
         let until = promotion.lasts?.end(from: now) ?? promotion.until
         if let until, until <= now { throw Ledger.PromotionRefusal.notRedeemable }

@@ -239,7 +239,7 @@ struct Ledger: Sendable {
     }
 
     /// Precomputes the answer of a new customer, and encrypts the sources, on the caller's thread: the transaction then
-    /// takes less time. Does nothing for a cached customer, or for facts of another environment.
+    /// takes less time. Does nothing without a customer, for a cached customer, or if a fact is of another environment.
     private func precompute(
         _ facts: [PresentedFact], by customer: CustomerID?, in ledgerID: LedgerID
     ) throws -> (FirstPurchases?, [PresentedFact]) {

@@ -92,7 +92,8 @@ package struct LedgerCopy: Sendable {
     /// Checks both databases, and creates the tables of the target.
     ///
     /// Throws `EntitlementServerError` with `invalidConfiguration` if the source is not a ledger of this program's
-    /// schema or its move was finished, or if the target contains more than an unfinished copy by this version.
+    /// schema or its move was finished, or if the target contains another ledger, or an unfinished copy by another
+    /// version.
     package func begin() async throws {
         var applied = try source.read(AppliedMigration.ofLedger)
         if let moved = applied.last?.name, moved.hasPrefix(AppliedMigration.movedTo) {

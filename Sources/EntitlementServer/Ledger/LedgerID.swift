@@ -23,7 +23,7 @@ struct CustomerKey: Hashable, Sendable {
 
 /// A customer's stored answer: the bytes to send, and the time in which they are valid.
 struct StoredAnswer: Hashable, Sendable {
-    /// The number of changes of the answer in the ledger; 0 for an unknown customer.
+    /// The number of changes of the answer in the ledger; 0 for an unknown customer and for `StoredAnswer.none`.
     let revision: Int64
     let bytes: [UInt8]
     let etag: String

@@ -169,7 +169,7 @@ extension LedgerTransaction {
         return FirstAnswer(try answer(of: customer, at: now))
     }
 
-    /// The types of events. An event is stored in the transaction of the change that it reports.
+    /// The types of events. An event is stored in the transaction of its change.
     enum EventType: String {
         /// The answer changed; the body is the answer.
         case updated = "customer.updated"

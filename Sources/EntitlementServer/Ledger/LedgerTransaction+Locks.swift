@@ -10,7 +10,7 @@ import StoreModel
 ///
 /// If transactions run one at a time, nothing is locked.
 extension LedgerTransaction {
-    /// Locks tokens of purchases.
+    /// Locks app account tokens.
     ///
     /// A customer with a token can be registered while another transaction appends a purchase with the token. The
     /// second transaction waits for the lock of the token's row, and then finds the rows of the first. Each customer,
@@ -157,7 +157,8 @@ extension LedgerTransaction {
             ).compactMap { UUID(text: try $0["app_account_token"]) })
     }
 
-    /// Deletes rows that were inserted only for a lock: purchases without a fact, and tokens without a customer.
+    /// Deletes rows that were inserted only for a lock: purchases without a fact, and tokens that no customer, alias or
+    /// waiting purchase has.
     mutating func deleteUnused() throws {
         for original in unwritten.sorted() {
             try connection.perform(

@@ -14,7 +14,7 @@ struct LedgerTransaction {
     let epoch: Int64?
     let now: Date
     var affected: Set<CustomerID> = []
-    /// Customers without new facts: only time changes their answers.
+    /// Customers without new facts: only time, or other rules, can change their answers.
     var continuing: Set<CustomerID> = []
     /// Customers that were merged into another one, and the former names of erased customers.
     var removed: Set<CustomerID> = []

@@ -6,8 +6,9 @@ import StoreModel
 /// The changes since a backup that its restore must not undo: created and revoked keys, and erased customers. They are
 /// read from the replaced ledger and applied to the copy that replaces it.
 ///
-///     try await backup.replace(path, keepingItAs: former) { try RestoreAmendment(of: $0) } amending: { copy, amendment
-///     in
+///     try await backup.replace(path, keepingItAs: former) {
+///         try RestoreAmendment(of: $0)
+///     } amending: { copy, amendment in
 ///         changes = try await amendment?.apply(to: copy, at: Date())
 ///     }
 package struct RestoreAmendment: Sendable {

@@ -8,7 +8,8 @@ public struct RequestRecord: Sendable {
     public var answeredAt: Date
     /// The id of the request, which its sender finds in `Souk-Request-Id`.
     public var requestID: String
-    /// The endpoint's id in the OpenAPI document; `none` for an unknown path.
+    /// The id of the endpoint in the OpenAPI document, or of the console's page or action, such as `consoleSearch`;
+    /// `none` for an unknown path.
     public var endpoint: String
     /// The HTTP status of the response.
     public var status: Int

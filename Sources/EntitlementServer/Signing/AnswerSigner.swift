@@ -23,7 +23,8 @@ struct AnswerSigner: Sendable {
             keys: keys.map { .init(id: $0.id, publicKey: Base64.encode($0.key.publicKey.raw)) })
     }
 
-    /// Refuses a request whose response cannot be signed, or that was changed on the way, before it has an effect.
+    /// Refuses a request with a nonce, before it has an effect, if the server has no key, the nonce is invalid, or the
+    /// request does not match its stated digest.
     func check(_ request: HTTPRequest) throws {
         guard let nonce = Self.nonce(in: request) else { return }
         guard !keys.isEmpty else { throw Refusal.noSigningKey }

@@ -214,7 +214,8 @@ extension Ledger {
         try database.read { try transaction($0, on: ledgerID).auditEntry(of: request) }
     }
 
-    /// Writes an entry about an action that changes nothing else in the ledger. A repetition writes none.
+    /// Writes an entry about an action that changes nothing else in the ledger. A second call for the same review
+    /// writes none.
     ///
     /// Throws `Refusal.idempotencyMismatch` if the review belongs to another action or customer.
     func record(_ note: AuditNote, of app: BundleID, about key: CustomerKey? = nil) async throws {

@@ -8,7 +8,7 @@ struct ActionReview: Sendable {
     let customer: CustomerID?
     /// The path of the action, such as `/transfers`.
     let path: String
-    /// The id of this review. An action is executed once for each id, even if its form is sent twice.
+    /// The id of this review. An action changes the ledger once for each id, even if its form is sent twice.
     let requestID: String
     let title: String
     let button: String

@@ -2,7 +2,7 @@ import Primitives
 import StoreModel
 import WebPages
 
-/// The forms of a customer's page that open the review of an action.
+/// The forms of a customer's page that open the review of an action, without those for grants.
 struct CustomerActions: Sendable {
     let frame: ConsoleFrame
     let record: CustomerRecord
@@ -58,7 +58,7 @@ struct CustomerActions: Sendable {
             """
     }
 
-    /// The customer's purchases, with the product of each.
+    /// The first 200 of the customer's purchases, with the product of each.
     private var purchases: [(String, String)] {
         let subscriptions = record.answer.subscriptions.map { ($0.originalTransactionID, $0.productID) }
         let others = record.answer.purchases.map { ($0.originalTransactionID, $0.productID) }

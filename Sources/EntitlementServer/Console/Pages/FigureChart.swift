@@ -22,7 +22,7 @@ struct FigureChart: Sendable {
     /// The first days of the periods.
     let days: [Int64]
     let lines: [Line]
-    /// Whether a value is the sum of a period, such as of revenue or proceeds. A single line is then drawn as bars.
+    /// Whether a value is the sum of a period, such as its revenue or proceeds. A single line is then drawn as bars.
     let isFlow: Bool
     /// The number of lines that are left out.
     let omitted: Int
