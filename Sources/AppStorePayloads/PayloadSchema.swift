@@ -19,8 +19,8 @@ package struct PayloadSchema: Sendable, Equatable {
         self.kinds = Dictionary(uniqueKeysWithValues: kinds.map { ($0.name, $0.kind) })
     }
 
-    /// Returns JSON pointers (RFC 6901) to the members of a document that are not in the schema, because Apple added
-    /// them later.
+    /// Returns JSON pointers (RFC 6901) to the members of a document that are not in the schema, for example because
+    /// Apple added them later.
     package func unknownMembers(of json: JSONValue) -> [String] {
         guard case .object(let members) = json else { return [] }
         return members.flatMap { name, value in

@@ -16,7 +16,7 @@ package struct UnicodeForms: Sendable, CustomStringConvertible {
         }.joined(separator: " / ")
     }
 
-    /// A pair for each way in which two forms differ.
+    /// Pairs that differ in various ways, such as composed accents, replaced signs, Hangul and the order of marks.
     package static let pairs: [UnicodeForms] = forms.map { UnicodeForms(composed: $0.0, other: $0.1) }
 
     private static let forms: [(String, String)] = [
@@ -26,7 +26,7 @@ package struct UnicodeForms: Sendable, CustomStringConvertible {
         // Hangul: syllables and their parts.
         ("\u{AC00}", "\u{1100}\u{1161}"), ("\u{AC01}", "\u{1100}\u{1161}\u{11A8}"), ("\u{AC01}", "\u{AC00}\u{11A8}"),
         ("\u{1E69}", "s\u{307}\u{323}"), ("\u{1E69}", "\u{1E61}\u{323}"), ("q\u{323}\u{307}", "q\u{307}\u{323}"),
-        // The preferred form is the longer one.
+        // The composed form of the next two pairs is the longer one.
         ("\u{915}\u{93C}", "\u{958}"), ("\u{1D157}\u{1D165}", "\u{1D15E}"),
         ("\u{304C}", "\u{304B}\u{3099}"), ("\u{2260}", "=\u{338}"), ("\u{8C48}", "\u{F900}"),
     ]

@@ -134,7 +134,7 @@ package final class ChildProgram: Sendable {
     }
 
     /// Waits for the child's end. Returns the exit status; 128 plus the signal's number after a signal; -1 when the
-    /// waiting task is cancelled.
+    /// waiting task is cancelled, or the system does not know the status.
     package func end() async -> Int32 {
         for await code in exit.stream() { return code }
         return -1

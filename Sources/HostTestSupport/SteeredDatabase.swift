@@ -47,9 +47,9 @@ package final class SteeredDatabase: SQLDatabase {
         self.fault = fault
     }
 
-    /// Pauses the next body of `write` before its first statement that contains `text`, after the database has executed
-    /// the earlier statements, including those that `perform` deferred. Does not pause before `each`, `queries` and
-    /// `lockRows`.
+    /// Pauses a body of `write` before the next statement that contains `text`. The database has then executed the
+    /// body's earlier statements, including those that `perform` deferred. Statements of `each`, `queries` and
+    /// `lockRows` do not count.
     package func pause(before text: String) { state.withLock { $0.text = text } }
 
     /// Whether a body is paused.

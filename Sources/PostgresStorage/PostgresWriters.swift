@@ -26,8 +26,8 @@ final class PostgresWriters: Sendable {
     /// The number of commits until old commit marks are deleted.
     private let commitsUntilDeletion = Locked(1_000)
 
-    /// The number of attempts in which a body runs beside others of this program. After this number of conflicts it
-    /// runs alone.
+    /// The number of attempts in which a body runs beside others of this program. In later attempts, after conflicts or
+    /// lost connections, it runs alone.
     private static let concurrentAttempts = 3
 
     init(_ settings: PostgresSettings, _ statements: PostgresStatements) throws(SQLError) {
@@ -261,8 +261,8 @@ final class PostgresWriters: Sendable {
     }
 }
 
-/// A lock with which a body that had too many conflicts runs alone among the bodies of this program, so that it
-/// has no more conflicts with them.
+/// A lock with which a body that failed too often runs alone among the bodies of this program, so that it has no more
+/// conflicts with them.
 private final class WriteContention: Sendable {
     private struct State {
         var running = 0

@@ -77,7 +77,8 @@ public protocol SQLDatabase: Sendable {
     /// Erases the rows that were deleted or overwritten before this call from every file of the database, except copies
     /// in free pages, which `compact(upTo:)` removes.
     ///
-    /// - Returns: `false` while a reader or a copy uses an older state; call it again later.
+    /// - Returns: `false` while a reader or a copy uses an older state, or another program uses the log; call it again
+    ///   later.
     /// - Throws: ``SQLError``.
     func removeDeleted() async throws -> Bool
 

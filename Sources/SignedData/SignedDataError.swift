@@ -96,7 +96,7 @@ extension SignedDataError.Code {
     public static var environmentNotAccepted: Self { Self(rawValue: "environmentNotAccepted") }
     /// The purchase is bound to another customer than the one who presents it.
     public static var boundToAnotherCustomer: Self { Self(rawValue: "boundToAnotherCustomer") }
-    /// The device hash of the receipt is that of another device.
+    /// The device hash of the receipt is that of another device, or the receipt is not bound to a device.
     public static var deviceMismatch: Self { Self(rawValue: "deviceMismatch") }
     /// The content of the receipt does not have the signed digest.
     public static var digestMismatch: Self { Self(rawValue: "digestMismatch") }

@@ -19,7 +19,8 @@ public final class SimulatorClock: WallClock {
 
     /// The longest time, in seconds, for which the simulator waits for a change before it answers a request.
     private static let longPollSeconds = 25
-    /// The largest difference from the simulator's clock that is not corrected, in seconds of real time.
+    /// The largest difference from the simulator's clock that is not corrected: in seconds of real time, or of virtual
+    /// time if virtual time is slower.
     private static let tolerance = 1.0
 
     /// Creates a clock. Call ``start()`` to follow the simulator.

@@ -9,7 +9,8 @@ import StoreModel
 /// An error is an `HTTPProblem` with the code of a `SimulatorError`. Its status is 400 for `malformed`, 404 for
 /// `unknownAccount` and similar codes, 409 for an operation that the present state does not allow, and 422 for
 /// `invalidValue`, `unknownStorefront`, `otherGroup` and `tooManyTransactions`. If the store refuses a sale, the
-/// problem has the code of a `StoreFailure`: 404 for `invalidProduct`, and 422 for all others.
+/// problem has the code of a `StoreFailure`: 404 for `invalidProduct`, and 422 for all others. Other codes are
+/// `tooLarge` (413), `storage` and `closed` (503), and `internal` (500).
 public enum StoreControlWire {}
 
 extension StoreControlWire {

@@ -153,7 +153,7 @@ private struct QueryItems {
         return Date(payloadValue: .number(milliseconds))
     }
 
-    /// Parses a Boolean in upper or lower case, because Apple's Python client writes `True`.
+    /// Parses a Boolean. Ignores case, because Apple's Python client writes `True`.
     func flag(
         _ name: String, else error: AppStoreServerAPI.ErrorCode
     ) throws(AppStoreServerAPI.ErrorCode) -> Bool? {

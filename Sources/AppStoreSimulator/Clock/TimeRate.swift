@@ -1,11 +1,11 @@
 /// The speed of virtual time.
 ///
 /// Its name is `real`, `frozen`, or the real time in which a virtual month of 30 days passes: `2s`, `10s`, `30s`, `1m`,
-/// `5m`, `15m`, and `monthly-30s`, which equals `30s`. These are the names of Xcode's renewal rates, but the clock has
-/// one speed for every period: at `30s` a week takes 7 seconds and a year 6 minutes. The dates in signed documents
+/// `5m`, `15m`, and `monthly-30s`, which equals `30s`. These times are those of Xcode's renewal rates, but the clock
+/// has one speed for every period: at `30s` a week takes 7 seconds and a year 6 minutes. The dates in signed documents
 /// follow the calendar at any rate.
 public struct TimeRate: Sendable, Hashable, CustomStringConvertible {
-    /// The name, as given.
+    /// The name, or the factor if no name has this factor.
     public let description: String
     /// The virtual seconds per real second; 0 is frozen.
     public let factor: Double

@@ -147,8 +147,8 @@ extension StoreRules {
         return changes
     }
 
-    /// Reverses a revocation. Access continues until the end of the period. If the period is over, no further period is
-    /// sold. The app has to finish the transaction again.
+    /// Reverses a revocation. If it ended access, access continues until the end of the period. If that is over, no
+    /// further period is sold. The app has to finish the transaction again.
     static func reverse(
         _ revocation: Revocation, of transaction: TransactionRecord, _ state: SubscriptionState?, at now: Date
     ) -> [StoreChange] {

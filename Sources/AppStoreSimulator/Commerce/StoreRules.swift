@@ -89,8 +89,8 @@ struct StoreRules: Sendable {
         }
     }
 
-    /// Returns the failure of an order that the store refuses at any time and after any purchases; `nil` if there is
-    /// none.
+    /// Returns the reason to refuse an order, as far as it depends neither on the time nor on earlier purchases; `nil`
+    /// if there is none.
     func refusal(of order: Order) -> StoreFailure? {
         guard mayPay else {
             return StoreFailure(code: .notAllowed, reason: "The account may not make payments.")
@@ -164,8 +164,8 @@ struct StoreRules: Sendable {
         return update
     }
 
-    /// Sells a held order. The update goes to the payment if the payment still waits, otherwise to every device of
-    /// the account.
+    /// Sells a held order. After an approval, its payment gets the outcome. Without a payment, or after an interruption,
+    /// at which the payment has failed already, every device of the account gets an update about a sale.
     mutating func release(_ held: HeldOrder, _ existing: ExistingPurchases, at now: Date) -> Outcome {
         var order = held.order
         order.number = held.number

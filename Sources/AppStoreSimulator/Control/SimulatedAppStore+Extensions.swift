@@ -72,8 +72,8 @@ extension SimulatedAppStore {
         return extended
     }
 
-    /// Extends the current period of all active subscribers of a product, in some countries (ISO 3166-1 alpha-3; `nil`
-    /// means all). A repeated request extends nothing.
+    /// Extends the current periods of the active subscribers of a product, in some countries (ISO 3166-1 alpha-3; `nil`
+    /// means all). A subscription that may not be extended counts as failed. A repeated request extends nothing.
     func extendRenewals(
         of product: ProductID, byDays days: Int, request: String, in storefronts: [String]?
     ) async throws -> MassExtension {

@@ -9,7 +9,8 @@ import StoreModel
 ///     let delivery = NotificationDelivery(transport: transport)
 ///     let result = try await delivery.send(signedPayload, to: "https://example.com/notifications")
 ///
-/// Redirects are followed as POST. The body of the response is read up to `answerLimit` and discarded.
+/// Up to five redirects are followed as POST, but not status 303, and not from https to http. The body of the response
+/// is read up to `answerLimit` and discarded.
 struct NotificationDelivery: Sendable {
     let transport: any HTTPTransport
     /// The timeout of the attempt in real time, with its redirects and the body of the last response.

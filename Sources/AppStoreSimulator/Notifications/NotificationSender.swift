@@ -5,7 +5,7 @@ import StoreKitAdapter
 import StoreModel
 
 /// Sends due notifications to the app's server while the store is open. Notifications about one purchase have one lane
-/// and are sent one after another. Different lanes are sent at the same time.
+/// and are sent one after another. Up to `maximumAttempts` lanes are sent at the same time.
 ///
 /// Each attempt is stored before it is made, with the instant of the next one, and its result afterwards. If the store
 /// is killed in between, no notification is lost or sent more often than the schedule allows.

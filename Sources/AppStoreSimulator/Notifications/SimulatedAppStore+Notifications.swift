@@ -56,7 +56,8 @@ extension SimulatedAppStore {
         try await writeNotification { writer, now in "\(try writer.writeTest(at: now))_\(now.microseconds / 1000)" }
     }
 
-    /// Rescinds a parent's consent to the use of the app by an account, and notifies the app's server.
+    /// Notifies the app's server that a parent rescinded the consent to the use of the app by an account. The account
+    /// does not change. Does nothing while no URL for notifications is set.
     ///
     /// - Parameter account: The account of the child.
     /// - Throws: `SimulatorError` (`unknownAccount`).

@@ -43,8 +43,8 @@ package struct SQLiteFile: Sendable {
         return SQLSchemaStatus(applied: applied.map(\.name), pending: remaining.map(\.name))
     }
 
-    /// Returns the damage of the file in sentences, at most `limit` of each kind; empty when there is none. Reads the
-    /// whole file.
+    /// Returns the damage of the file, or else its rows that refer to missing rows: at most `limit` sentences, and none
+    /// for an intact file. Reads the whole file.
     package func damage(limit: Int = 20) throws -> [String] {
         try reading { session in
             let pages = try session.query("PRAGMA integrity_check(\(limit))").map { try $0[0] as String }

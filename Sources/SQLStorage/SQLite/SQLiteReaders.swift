@@ -4,8 +4,8 @@ import Primitives
 /// The connections for reading. One thread uses each at a time. If none is idle, a read opens a new one. At most
 /// `idleLimit` idle connections are kept open.
 ///
-/// A read never waits for a connection. Otherwise a read inside another one could wait for the connection of the outer
-/// one for ever. There are never more connections than reads that have run at the same time.
+/// A read never waits for a connection. Otherwise a read inside another read could wait forever, because the outer read
+/// has the connection. There are never more connections than reads that have run at the same time.
 final class SQLiteReaders: Sendable {
     private struct State {
         var idle: [SQLiteConnection] = []

@@ -181,7 +181,8 @@ final class SQLiteWriter: Sendable {
     /// commit, so that other threads work while this one waits for the disk.
     ///
     /// The members run without savepoints, because SQLite would copy every page that a member changes. If a member fails
-    /// after a change, the transaction is rolled back, and all members run again, each in its own savepoint.
+    /// after a change or ends the transaction, the transaction is rolled back. Then the members that had run, and all
+    /// others, run in savepoints of their own.
     ///
     /// Checks before and after the commit that the files are at their paths, and after it that they were not truncated;
     /// otherwise fails all members. If the file was moved during the commit, the moved file contains the failed writes.

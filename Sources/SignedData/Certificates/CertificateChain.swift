@@ -6,8 +6,8 @@ import StoreModel
 /// The certificates from a signer up to a trusted root. Only a verifier creates a chain.
 ///
 /// A chain of the App Store has three certificates: leaf, intermediate and root. A chain of StoreKit Testing in Xcode
-/// has one, which signs itself. The initialiser checks everything that does not depend on time. `check(at:)` checks the
-/// dates each time.
+/// has one, which signs itself. The initialiser checks everything except the dates and the environment, which
+/// `check(at:)` and `check(signing:)` check for each document.
 package final class CertificateChain: Sendable {
     /// The certificates, the leaf first: three or one.
     package let certificates: [Certificate]

@@ -8,7 +8,8 @@ import StoreModel
 ///
 /// The verifier checks, in this order, the size and form, the chain of three certificates up to a trusted root, the
 /// signature, and the signing date, at which the chain must have been valid. Then it checks the other members of the
-/// payload, and that its app and environment are accepted. The first failure is thrown as a `SignedDataError`.
+/// payload, that its app and environment are accepted, and, if requested, that the chain was not revoked. The first
+/// failure is thrown as a `SignedDataError`.
 ///
 /// The rules are those of RFC 7515 (JWS), RFC 7518 section 3.4 (ES256), RFC 5280 section 6 (chains), RFC 8259 (JSON,
 /// without duplicate names) and of Apple's pages on `JWSTransaction`, `responseBodyV2DecodedPayload` and

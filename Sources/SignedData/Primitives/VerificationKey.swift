@@ -128,7 +128,7 @@ enum ECDSASignature {
         return [0x30, UInt8(r.count + s.count)] + r + s
     }
 
-    /// Returns the 64 bytes r‖s of the DER that OpenSSL makes.
+    /// Returns the 64 bytes r‖s of the DER that OpenSSL makes, or `nil` for other bytes.
     static func raw(fromDER der: [UInt8]) -> [UInt8]? {
         guard der.count > 4, der[0] == 0x30, Int(der[1]) == der.count - 2 else { return nil }
         var position = 2

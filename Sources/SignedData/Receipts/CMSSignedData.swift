@@ -105,7 +105,7 @@ extension BERReader {
         }
     }
 
-    /// Reads the next element, which must have a definite length.
+    /// Reads the next element, which must have a definite length in its shortest form.
     fileprivate mutating func readDistinguished(_ tag: UInt8) throws(BERError) -> BERElement {
         var strict = BERReader(bytes, in: position..<end, rules: .distinguished)
         _ = try strict.read(tag)

@@ -69,8 +69,8 @@ extension OfferSignature {
     ///   - nonce: A UUID for this signature only.
     ///   - instant: The time of the signature.
     /// - Returns: The signature.
-    /// - Throws: `SignedDataError` with `claimInvalid` if the key id or the offer's identifier is invalid, or a field
-    ///   contains the separator U+2063, and `cryptographyFailed`.
+    /// - Throws: `SignedDataError` with `claimInvalid` if the key id, the offer's identifier or the time is invalid, or
+    ///   a field contains the separator U+2063, and `cryptographyFailed`.
     public static func sign(
         _ offer: PromotionalOffer, key: SigningKey, keyID: String, nonce: UUID, at instant: Date
     ) throws(SignedDataError) -> PromotionalOfferSignature {

@@ -56,7 +56,7 @@ enum Terminal {
 
     private static func send(log line: TerminalText) { _ = send(Array((line.escapedText + "\n").utf8), to: 2) }
 
-    /// Writes `text` without a line end to standard error.
+    /// Writes `text` without a line end to standard error, and leaves out the secrets in its URLs.
     static func write(error text: TerminalText) {
         let bytes = Array(text.withoutSecretsOfURLs.escapedText.utf8)
         if let errorNumber = send(bytes, to: 2), errorNumber != EPIPE { lostNotes.withLock { $0 = true } }

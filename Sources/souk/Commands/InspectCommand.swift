@@ -78,7 +78,8 @@ struct RecordsFile: Sendable {
 
 /// An inspector's page on its own listener.
 final class InspectorService: Sendable {
-    /// The page's address, with an access token of 244 random bits if other hosts can reach it.
+    /// The page's address, with an access token of 244 random bits unless the host is `127.0.0.1`, `::1` or
+    /// `localhost`.
     let address: String
     let page: InspectorPage
     private let listener: ServiceListener

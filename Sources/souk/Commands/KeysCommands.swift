@@ -5,7 +5,7 @@ import SQLStorage
 import SignedData
 import StoreModel
 
-/// `souk keys`: manages the API keys of the entitlement server and its signing key.
+/// `souk keys`: creates, lists and revokes the API keys of the entitlement server, and creates keys that sign answers.
 enum KeysCommands {
     private static let json = Command.Option(name: "json", help: "print one JSON value")
     private static let bundle = Command.Option(

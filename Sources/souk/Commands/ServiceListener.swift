@@ -24,7 +24,7 @@ final class ServiceListener: Sendable {
     /// Passes requests to `handler` from now on.
     func open(to handler: any HTTPHandler) { startingHandler.handler.withLock { $0 = handler } }
 
-    /// Stops accepting connections, waits for requests in progress, and closes.
+    /// Stops accepting connections, waits for requests in progress until the grace period ends, and closes.
     func close() async { await listener.stop() }
 
     /// Runs `body` while requests are answered 503. Closes the listener when `body` throws.

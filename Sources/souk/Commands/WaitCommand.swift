@@ -73,7 +73,8 @@ enum WaitCommand {
             }
         }
 
-        /// Returns the service's first line; `nil` before it is written. Throws `UsageError` for another first line.
+        /// Returns the service's first line, or for a URL a line with this URL only; `nil` before the line is written.
+        /// Throws `UsageError` for a first line of another program.
         func greeting() throws -> JSONValue? {
             switch self {
             case .url(let url): return ["listening": .string(url)]

@@ -34,7 +34,7 @@ actor DemoWorld {
     private let inspector: DemoInspector?
     private let simulator: ChildProcess
     private var server: ChildProcess
-    /// Whether a step of the scenario has killed the server.
+    /// Whether a step of the scenario has killed the server and none has restarted it yet.
     private var isServerKilled = false
     private var devices: [DemoDevice] = []
 

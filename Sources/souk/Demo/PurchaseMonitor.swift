@@ -2,7 +2,7 @@ import Foundation
 import HTTPCore
 import Primitives
 
-/// A transport that counts how often each transaction is finished at the store, and reports a fault if one is finished
+/// A transport that counts how often each transaction is finished at the store, and records a fault if one is finished
 /// before the server has acknowledged it.
 final class PurchaseMonitor: HTTPTransport {
     private struct State {

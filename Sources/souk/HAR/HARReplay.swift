@@ -4,7 +4,7 @@ import HTTPCore
 import NetworkInterception
 import Primitives
 
-/// `souk har replay`: sends recorded requests again and compares the answers.
+/// `souk har replay`: sends recorded requests again and compares the responses.
 enum HARReplay {
     static let command = Command(
         words: ["har", "replay"],

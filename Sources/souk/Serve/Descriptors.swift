@@ -13,7 +13,7 @@ struct Descriptors {
     /// Descriptors for other uses: the ledger and its readers, webhooks, requests to the App Store, connections that
     /// are being closed.
     static let others = 1024
-    /// The number of connections without `--max-connections`.
+    /// The number of connections without `--max-connections`, if the limit of open files allows as many.
     static let usualConnections = 10_000
 
     /// Returns the number of connections, and raises the soft limit of open files to the number that they need.

@@ -29,7 +29,7 @@ extension WireSchema {
     static let storefront = text("a country's store such as USA", pattern: "^[A-Z]{3}$") {
         $0.utf8.count == 3 && $0.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
     }.example("USA")
-    /// An amount of money: at most six digits and three decimals.
+    /// An amount of money: at most six digits before the point and three after it.
     static let price = text("a price such as \"4.99\"", pattern: #"^(0|[1-9][0-9]{0,5})(\.[0-9]{1,3})?$"#) { text in
         let parts = text.utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
         let areDigits = parts.allSatisfy { $0.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) } }
