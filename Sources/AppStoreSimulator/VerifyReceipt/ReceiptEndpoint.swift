@@ -1,7 +1,8 @@
 import HTTPCore
 import StoreModel
 
-/// Apple's `/verifyReceipt`. The HTTP status is always 200; the status of the receipt is in the JSON response.
+/// Apple's `/verifyReceipt`. The HTTP status of every response is 200; the status of the receipt is in the
+/// JSON. A request from a foreign host or site does not reach the endpoint, and gets 403.
 ///
 /// The media type of the body is not checked, because many clients send JSON as a form. The request changes nothing,
 /// and `SimulatedAppStore.handler` refuses requests of web pages.
