@@ -116,8 +116,7 @@ struct ConsumptionTests {
     }
 
     @Test
-    func
-        `a subscription has no consumption percentage, and version 1 refuses non-consumables and non-renewing subscriptions`()
+    func `a subscription has no percentage, and version 1 refuses non-consumables and non-renewing subscriptions`()
         async throws
     {
         try await TestStore.withServer { test, client in
