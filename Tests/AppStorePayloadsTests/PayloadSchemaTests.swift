@@ -66,7 +66,9 @@ import Testing
         }
     }
 
-    @Test(arguments: ["1", "1.0", "1e0", "10e-1"]) func `an integer may be spelled in any way`(text: String) throws {
+    @Test(arguments: ["1", "1.0", "1e0", "10e-1"]) func `an integer may be written with a fraction or an exponent`(
+        text: String
+    ) throws {
         let payload = try JWSTransactionDecodedPayload(json: JSONValue(parsing: #"{"quantity":\#(text)}"#))
         #expect(payload.quantity == 1)
         #expect(payload.json.text() == #"{"quantity":\#(text)}"#)

@@ -46,7 +46,7 @@ struct SubscriptionEventTests {
         }
     }
 
-    @Test func `while every renewal fails no single subscription can be paid`() async throws {
+    @Test func `while the payments of all renewals fail, a single subscription cannot be paid`() async throws {
         try await TestStore.withScript { test in
             try await test.buy("plain")
             _ = try await test.store.set(.renewalsFail, to: true)

@@ -63,7 +63,7 @@ import Testing
         #expect(!table.wasRead(at: places[1]))
     }
 
-    @Test func `an empty slot stays empty`() {
+    @Test func `to remove, mark or replace the answer of an empty slot has no effect`() {
         var table = AnswerTable()
         table.remove(at: 0)
         table.setRead(true, at: 0)

@@ -171,7 +171,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `tokens are issued by secret keys, for 90 days at most, and survive a restart`() async throws {
+    @Test func `tokens are issued with secret keys only, for 90 days at most, and survive a restart`() async throws {
         let bench = try await ServerBench { $0.apps[0].requiresCustomerTokens = true }
         let refused = try await bench.send(.post, "/v1/customers/anna/tokens", body: .json([:]))
         #expect(refused.code == "secret_key_required")
@@ -325,7 +325,7 @@ extension ServerBench {
         await bench.close()
     }
 
-    @Test func `the pages contain each customer once`() async throws {
+    @Test func `the pages of the list contain each customer once`() async throws {
         let bench = try await ServerBench()
         let names = (0..<23).map { "customer-\($0)" } + ["é", "\u{10FFFF}", "日本"]
         for name in names {

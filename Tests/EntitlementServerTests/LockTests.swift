@@ -47,7 +47,9 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a new customer's purchase takes two round trips and the commit`() async throws {
+    @Test func `a new customer's purchase takes two round trips and the commit, besides the search of the key`()
+        async throws
+    {
         let (bench, recorder) = try await lockingBench()
         _ = try await bench.post(bench.purchase("1"), for: "ben")
         _ = try await bench.post(bench.purchase("2"), for: "ben")

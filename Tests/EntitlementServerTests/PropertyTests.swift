@@ -161,14 +161,14 @@ struct RandomLife: Sendable {
         _ original: Int, from start: Double, to end: Double, _ numbers: inout SeededNumbers
     ) {
         let isRetrying = Bool.random(using: &numbers)
-        let said = isRetrying ? end : Double.random(in: start...end, using: &numbers)
+        let signed = isRetrying ? end : Double.random(in: start...end, using: &numbers)
         let info = JWSRenewalInfoDecodedPayload {
             $0.originalTransactionId = String(original)
             $0.autoRenewProductId = "pro.monthly"
             $0.autoRenewStatus = Bool.random(using: &numbers) ? .on : .off
             $0.isInBillingRetryPeriod = isRetrying
             $0.gracePeriodExpiresDate = isRetrying && Bool.random(using: &numbers) ? Self.day(end + 6) : nil
-            $0.signedDate = Self.day(said)
+            $0.signedDate = Self.day(signed)
             $0.environment = .sandbox
         }
         if !renewals.contains(info) { renewals.append(info) }

@@ -181,7 +181,7 @@ import Testing
             "customerId/value is wrong: a \"merchant-uuid\" has a UUID as its value."
         ),
     ])
-    func `a malformed member is refused with a message of the server`(
+    func `a malformed member is refused with its name and a sentence`(
         body: String, field: String, detail: String
     ) async throws {
         let bench = try await ServerBench()

@@ -45,7 +45,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `an app does not return another app's price points`() async throws {
+    @Test func `an app gets no price points of another app`() async throws {
         let bench = try await bench()
         #expect(try await ask(bench, ["a"], of: ServerBench.otherApp).json == ["pricePoints": []])
         await bench.close()

@@ -2,8 +2,8 @@ import Foundation
 import Primitives
 
 /// Arbitrary bytes as JSON. An accepted value must be equal after it is written and read again. The same holds for text
-/// in it that looks like base64, hexadecimal digits or a date. The coder reads it as every kind of type, and writes it
-/// unchanged.
+/// in it that looks like base64, hexadecimal digits or a date. The coder reads the value as every kind of type, and
+/// writes it unchanged.
 #if FUZZING
     @_cdecl("LLVMFuzzerTestOneInput")
 #endif

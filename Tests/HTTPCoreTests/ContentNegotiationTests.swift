@@ -11,7 +11,7 @@ import Testing
             ("text/html, application/json", false), ("text/html;q=0", false), ("text/html;q=x", false),
             ("text/html;q=1e999, */*;q=-5", true), ("application/yaml", false), (",;,", false),
         ] as [(String?, Bool)])
-    func `a browser ranks HTML above JSON`(accept: String?, isBrowser: Bool) {
+    func `a request counts as a browser's if it ranks HTML above JSON`(accept: String?, isBrowser: Bool) {
         var request = HTTPRequest(method: .get, url: "/")
         request.headers["Accept"] = accept
         #expect(request.prefersHTML == isBrowser)

@@ -128,7 +128,8 @@ import Testing
         #expect(code(.anyHost, ["Host": "evil.example", "Origin": "http://other.example"]) == "foreign_site")
     }
 
-    @Test func `a refused request never reaches the handler`() async throws {
+    @Test func `a refused request never reaches the handler, and the check of its site can be turned off`() async throws
+    {
         let handler = LocalRequestGate().guarding(AnyHTTPHandler { _ in .ready(HTTPResponse(status: 204)) })
         func status(_ host: String) async -> Int {
             await handler.respond(to: HTTPRequest(method: .get, url: "/", headers: ["Host": host])).response().status

@@ -84,7 +84,7 @@ import Testing
         #expect(await answer(router, .get, "/%7Bopen").hasPrefix("GET /{open"))
     }
 
-    @Test func `a programming error stops the program`() async {
+    @Test func `an invalid or repeated route, and a parameter that a route lacks, stop the program`() async {
         await #expect(processExitsWith: .failure) {
             var router = Router()
             router.on(.get, "a") { _, _ in .ready(HTTPResponse(status: 200)) }

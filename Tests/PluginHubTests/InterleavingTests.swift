@@ -41,13 +41,13 @@ import Testing
         #expect(
             order == ["def 1", "abc 1", "abc 2", "def 2", "abc 3", "def 3", "def -1", "abc 4", "abc -1"])
         // Stopping the hub ends subscriptions, so all events are read before.
-        var left: [any AsyncIteratorProtocol] = []
+        var iterators: [any AsyncIteratorProtocol] = []
         for (values, expected) in zip(own, [[1, 2, 3, 4, -1], [1, 2, 3, -1]]) {
             var iterator = values.makeAsyncIterator()
             for number in expected { #expect(await iterator.next()?.number == number) }
-            left.append(iterator)
+            iterators.append(iterator)
         }
         await hub.stop()
-        for var iterator in left { #expect(try await iterator.next() == nil) }
+        for var iterator in iterators { #expect(try await iterator.next() == nil) }
     }
 }

@@ -58,7 +58,7 @@ import Testing
         }
     }
 
-    @Test func `ids are 128 bits of the generator`() {
+    @Test func `an id is 128 bits of the generator in hexadecimal, and ids differ`() {
         struct Fixed: RandomNumberGenerator {
             var state: UInt64 = 0
             mutating func next() -> UInt64 {

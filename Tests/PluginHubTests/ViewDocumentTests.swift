@@ -30,7 +30,7 @@ import Testing
         #expect(try ViewDocument(json: document.json(pretty: false)) == document)
     }
 
-    @Test func `in JSON each row has its type`() throws {
+    @Test func `in JSON a row has its type`() throws {
         let small = ViewDocument(
             title: "T",
             sections: [.init(rows: [.toggle(id: "a", label: "A", isOn: false, action: .init("do", values: ["n": 1]))])])

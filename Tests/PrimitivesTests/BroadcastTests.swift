@@ -37,7 +37,7 @@ import Testing
     }
 
     /// Resuming a task and cancelling it both take the runtime's lock of that task. A broadcast that held its own lock
-    /// during one and needed it in the other would deadlock. The senders have their own threads, because they never
+    /// during one call and needed it in the other would deadlock. The senders have their own threads, because they never
     /// wait and would block tasks.
     @Test(.timeLimit(.minutes(2))) func `readers that are cancelled during a send do not stop it`() async {
         let broadcast = Broadcast<Int>(replaysLast: true)

@@ -140,7 +140,7 @@ import Testing
         #expect(await child.errors.text().isEmpty)
     }
 
-    @Test func `files are read and written`() async throws {
+    @Test func `a child reads its input from a file, and writes its output to a file`() async throws {
         try await withFolder { folder in
             let (from, to) = ("\(folder)/from", "\(folder)/to")
             try Data("text".utf8).write(to: URL(fileURLWithPath: from))

@@ -2,7 +2,7 @@ import Testing
 
 @testable import Primitives
 
-/// The check whether bytes are UTF-8, and the one for systems without `String(validating:as:)`.
+/// The check whether bytes are UTF-8, and the check for systems without `String(validating:as:)`.
 @Suite struct StrictUTF8Tests {
     @Test(
         arguments: [

@@ -74,7 +74,7 @@ import Testing
         #expect(calls.withLock { $0 } == [true])
     }
 
-    @Test func `handlers are called by the app's function`() async throws {
+    @Test func `a completion handler is called by the function that the app configured`() async throws {
         let handedOver = Locked<[@Sendable () -> Void]>([])
         var configuration = PurchaseClient.Configuration.patient
         configuration.callBack = { handler in handedOver.withLock { $0.append(handler) } }

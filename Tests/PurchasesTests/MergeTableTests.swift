@@ -147,7 +147,7 @@ private struct Row: Sendable, CustomTestStringConvertible {
     }
 
     @Test(arguments: Row.all)
-    fileprivate func `values are merged in the order of registration`(row: Row) async throws {
+    fileprivate func `values are merged in the order of registration, and products as a set`(row: Row) async throws {
         let (a, b) = (StubPlugin.sound("a"), StubPlugin.sound("b"))
         let names = try await row.perform(try await Self.client([a, b]), [a, b])
         if row.values != "–" {

@@ -36,7 +36,7 @@ import Testing
         await client.close()
     }
 
-    @Test func `a purchase is sent before the other plugins are called`() async throws {
+    @Test func `a purchase is sent before the other plugins have answered`() async throws {
         let gate = Gate()
         let client = try await PurchaseClient.with(
             StubPlugin("seller") { $0.purchase = { _ in .success(SuccessfulPurchase(paidFeatures: .of("pro"))) } },

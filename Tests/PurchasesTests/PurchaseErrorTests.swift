@@ -9,7 +9,7 @@ import Testing
         .rateLimited, .serverError, .validationError, .protocolError, .decodingError, .unsupported, .storageFailed,
         .storageCorrupt,
     ])
-    func `a code has a sentence of its own`(code: PurchaseError.Code) {
+    func `an error without a given reason has a sentence`(code: PurchaseError.Code) {
         let error = PurchaseError(code)
         #expect(error.reason.hasSuffix(".") && !error.reason.contains(code.rawValue + "."))
         #expect(error.isRetryable == [.unreachable, .timedOut, .rateLimited, .serverError].contains(code))

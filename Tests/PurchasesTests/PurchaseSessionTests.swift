@@ -51,7 +51,7 @@ import Testing
         #expect(answered.revision.features.names.contains("asked") == Self.changes[index].isKept)
     }
 
-    @Test func `an empty restore or purchase is no answer, and a gained feature is remembered`() throws {
+    @Test func `a restore or purchase without features is no answer, and a gained feature is remembered`() throws {
         var (session, members) = try session()
         _ = session.userChanged(to: ada)
         _ = session.record(gained: PaidFeatures(), from: 0, ticket: session.ticket(), at: .distantPast)

@@ -1,6 +1,6 @@
 import Foundation
 
-/// A folder that is removed when it is deallocated.
+/// A folder that is removed when this object is deallocated.
 final class TestFolder: Sendable {
     let path: String
 

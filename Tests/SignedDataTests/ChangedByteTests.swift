@@ -36,7 +36,7 @@ import Testing
         #expect(!isRefused(jws, by: verifier))
     }
 
-    @Test func `every truncation is detected, and omitted and doubled characters`() throws {
+    @Test func `every truncation is detected, and so are omitted and doubled characters`() throws {
         let verifier = store.verifier
         #expect(!isRefused(jws, by: verifier))
         for position in jws.indices {

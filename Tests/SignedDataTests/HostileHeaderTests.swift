@@ -126,7 +126,7 @@ import Testing
         #expect(refusal { try SignedDataVerifier(configuration: configuration).transaction(jws) } == .wrongEnvironment)
     }
 
-    /// The document states its environment. It can only select one of the configured environments.
+    /// A document states its environment, which must be one of the configured environments.
     @Test func `a document of one environment does not pass as one of another`() throws {
         let all: [AppStoreEnvironment] = [.sandbox, .production, .xcode, .localTesting]
         for spelled in ["sandbox", "SANDBOX", "Sandbox ", "Production\u{0}", ""] {

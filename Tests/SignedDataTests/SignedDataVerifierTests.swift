@@ -59,7 +59,7 @@ import Testing
         #expect(refusal { try SignedDataVerifier(configuration: strict).transaction(jws) } == .untrustedRoot)
     }
 
-    @Test func `roots are read from DER, from PEM and from several in one file`() throws {
+    @Test func `roots are read from DER, and from several PEM blocks in one file`() throws {
         let other = try TestStore().chain.root
         let pem = Array((store.chain.root.pem + other.pem).utf8)
         #expect(try TrustAnchor.certificates(in: pem) == [TrustAnchor(store.chain.root), TrustAnchor(other)])
@@ -91,7 +91,7 @@ import Testing
         #expect(refusal { try store.verifier.transaction(jws) } == .payloadMalformed)
     }
 
-    @Test func `each of several apps has its own number`() throws {
+    @Test func `a document must have the App Store number of its own app`() throws {
         var configuration = store.configuration
         configuration.bundleIDs = ["com.example", "com.example.two"]
         configuration.environments = [.production]

@@ -42,7 +42,7 @@ import Testing
         #expect(try WireJSON.decode(Customer.self, from: customer.wireBytes()) == customer)
     }
 
-    @Test func `the content of an answer depends on everything except its instant`() {
+    @Test func `the content of an answer depends on its members, but not on its instant`() {
         var later = Self.full
         later.asOf += 60
         #expect(later.wireContent() == Self.full.wireContent() && later.wireBytes() != Self.full.wireBytes())

@@ -36,7 +36,7 @@ import Testing
         #expect(reasons == known)
     }
 
-    @Test func `a row that is not understood fails`() {
+    @Test func `a row whose facts are in other words is an error`() {
         for facts in [
             "month", "month 0", "month 0–x", "moon 0–30", "month 0–30 eclipsed", "said x: renews", "tools 0 signed",
         ] {

@@ -35,7 +35,7 @@ import Testing
     }
 
     @Test(arguments: [("a", true), ("", false), ("two words", false), ("line\nbreak", false), ("ü", false)])
-    func `a nonce fits on one line`(nonce: String, isNonce: Bool) {
+    func `a nonce has visible ASCII characters only, and at least one`(nonce: String, isNonce: Bool) {
         #expect(SignedAnswer.isNonce(nonce) == isNonce)
     }
 

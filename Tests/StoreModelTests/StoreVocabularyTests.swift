@@ -147,7 +147,7 @@ import Testing
         #expect(try table("{}").credits.isEmpty)
     }
 
-    @Test func `the largest amount is a thousand million`() throws {
+    @Test func `a product can give a thousand million units, and can be bought a million times at once`() throws {
         let table = try table(#"{"c":{"products":{"a":1000000000},"prices":{"b":0}}}"#)
         #expect(table.credits["c"]?.amount(of: purchase("a", 1_000_000)) == 1_000_000_000_000_000)
     }

@@ -62,8 +62,8 @@ import Testing
 
     @Test func `a link that only libarchive would see is refused`() async throws {
         // The experimental field "xl": attributes in the local header.
-        let said = le(5, 1) + le(3 << 8, 2) + le(0o120777 << 16, 4)
-        let extra = le(0x6C78, 2) + le(said.count, 2) + said
+        let field = le(5, 1) + le(3 << 8, 2) + le(0o120777 << 16, 4)
+        let extra = le(0x6C78, 2) + le(field.count, 2) + field
         let entry = ForgedArchive.Entry.file("link", "/etc/passwd").with {
             $0.local.extra = extra
             $0.attributes = 0

@@ -92,7 +92,7 @@ import Testing
     init() throws { fixture = try ExtractionFixture() }
 
     @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter"))
-    func `more entries than the old format can count are counted`() async throws {
+    func `more entries than an archive without zip64 can have are counted`() async throws {
         let path = try await ArchiveJudge.makeMany(66_000, in: fixture.root)
         let limits = ExtractionLimits(entries: 66_000)
         let plan = try ExtractionPlan(ArchiveFile(path), limits: limits)

@@ -23,7 +23,7 @@ import Testing
         }
         """
 
-    @Test func `every fault of a catalogue is named with file, place and reason`() async throws {
+    @Test func `faults of a catalogue are named with file, place and reason`() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("shop.storekit", Self.faulty)
         let outcome = try await SoukExecutable.run(["catalog", "lint", file, "--json"])

@@ -80,7 +80,7 @@ import Testing
         compare(words, with: try await refusal("", #"{"receiver": ["unknown"]}"#), "words of a receiver")
     }
 
-    @Test func `every value of a setting is documented, and no other`() async throws {
+    @Test func `the values of a setting with fixed values are documented, and no others`() async throws {
         let service = try await SoukService([
             "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"),
         ])

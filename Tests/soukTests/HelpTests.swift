@@ -69,7 +69,7 @@ import Testing
         #expect(outcome.errors.split(separator: "\n").count == 1)
     }
 
-    /// A letter is left out, doubled, or swapped with the one before.
+    /// A letter is left out, doubled, or swapped with the letter before.
     @Test func `a typo in the name of any command with more than three letters suggests the command`() async throws {
         for words in try await CommandList.commands() where words[words.count - 1].count > 3 {
             let word = Array(words[words.count - 1])

@@ -90,7 +90,8 @@ struct OutputTests {
     }
 
     /// Only these two types check whether output was written.
-    @Test func `only Terminal and OutputFile write output`() throws {
+    @Test func `apart from the child processes of the demonstration, only Terminal and OutputFile write output`() throws
+    {
         let sources = TestFiles.repository + "/Sources/souk"
         let pattern = #"FileHandle\.standard(Output|Error)|\bfputs\(|\bputs\(|[^.\w]print\("|\.write\(to:|createFile\("#
         let writers = ["CommandLine/Terminal.swift", "CommandLine/OutputFile.swift"]

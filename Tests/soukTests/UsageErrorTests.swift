@@ -273,7 +273,7 @@ import Testing
         #expect(try folder.text("notes.txt").hasPrefix("not a database."))
     }
 
-    @Test func `commands have help texts, and the overview lists them`() async throws {
+    @Test func `fourteen commands have help texts, and the overview lists them`() async throws {
         let overview = try await SoukExecutable.run(["--help"])
         #expect(overview.status == 0)
         for words in [

@@ -42,7 +42,10 @@ struct MembersTests {
         }
     }
 
-    @Test func `a renewal, an upgrade, a cancellation and a refund change only their members`() async throws {
+    @Test
+    func `a renewal and an upgrade keep the set of members, a cancellation in billing retry and a refund change it`()
+        async throws
+    {
         try await TestStore.with { test in
             func latest() async throws -> (sale: Set<String>, renewal: Set<String>) {
                 let all = try await test.store.transactions(of: "anna")

@@ -360,7 +360,9 @@ struct StoreNotificationTests {
         }
     }
 
-    @Test func `only changes that affect renewals make all subscriptions due for a check`() async throws {
+    @Test func `a change of the grace period makes a subscription due for a check, a change of a latency does not`()
+        async throws
+    {
         try await Self.with { test in
             try await test.buy("plain")
             let next = try await test.store.writeDueNotifications()

@@ -161,7 +161,7 @@ struct ReferenceStore {
         }
     }
 
-    /// Returns the end of the grace period. It has at most 6 days for a week's plan, and 2 days for a plan of 3 days.
+    /// Returns the end of the grace period, which lasts at most 6 days for a weekly plan and 2 days for a plan of 3 days.
     private func grace(from due: Date, of subscription: Subscription) -> Date? {
         guard let period = referenceCatalogue[subscription.terms.product]?.period else { return nil }
         let days = ["P1W": 6, "P3D": 2][period].map { min(graceDays, $0) } ?? graceDays

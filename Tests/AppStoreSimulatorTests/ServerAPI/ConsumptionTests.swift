@@ -115,7 +115,10 @@ struct ConsumptionTests {
         }
     }
 
-    @Test func `a subscription has no consumption percentage, and version 1 supports few types`() async throws {
+    @Test
+    func `a subscription has no percentage, and version 1 refuses non-consumables and non-renewing subscriptions`()
+        async throws
+    {
         try await TestStore.withServer { test, client in
             let monthly = try await test.buy("monthly").transactionID
             let code = try await client.code(.put, Self.path(2, monthly), Self.second.text())

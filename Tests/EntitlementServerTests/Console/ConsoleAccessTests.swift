@@ -61,7 +61,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `the index names the console where it is configured`() async throws {
+    @Test func `the index names the console if it is configured`() async throws {
         let bench = try await ServerBench.withConsole()
         #expect(try await bench.send(.get, "/", as: .none).text.contains("\"/console\""))
         #expect(try await bench.send(.get, "/console/unknown", as: .none).status == 404)

@@ -302,7 +302,7 @@ import Testing
         #expect(Figure.Unit.ratio.json(of: 333_333).text() == "0.333333")
     }
 
-    @Test func `weeks and months begin where the calendar says`() {
+    @Test func `a week begins on a Monday, and a month on its first day`() {
         for day in Int64(-800)...800 {
             let week = FigureInterval.week.start(of: day)
             #expect(week <= day && day < week + 7 && (week + 3) % 7 == 0)

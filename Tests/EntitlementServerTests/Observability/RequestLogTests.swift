@@ -49,7 +49,7 @@ import Testing
         await bench.close()
     }
 
-    @Test func `a failure of the server is logged as an error without details`() async throws {
+    @Test func `a failure of the server is logged as an error with its code`() async throws {
         let bench = try await bench()
         await bench.close()
         _ = try await bench.get()

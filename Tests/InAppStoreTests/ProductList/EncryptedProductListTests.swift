@@ -68,7 +68,7 @@ struct EncryptedProductListTests {
         #expect(error?.reason.contains("list.souk") == true)
     }
 
-    @Test func `without a key the error of an encrypted list names the missing key`() throws {
+    @Test func `without a key an encrypted list is refused with an error code of its own`() throws {
         #expect(refusal(try file(), nil)?.code == .productListKeyMissing)
     }
 

@@ -5,8 +5,8 @@ import Primitives
 import StoreModel
 import StoreTestSupport
 
-/// The network of one device. A test can cut it to the store, to the server or to both; running requests then fail.
-/// After a crash of the app it stays cut.
+/// The network of one device. A test can cut the connection to the store, to the server or to both; running requests
+/// then fail. After a crash of the app both connections stay cut.
 final class DeviceNetwork: Sendable {
     enum End: Sendable { case store, server }
 

@@ -194,7 +194,7 @@ final class StoreConfigurationTests {
         }
     }
 
-    @Test func `the document lists every property`() throws {
+    @Test func `the table of the document lists every property except productListPath`() throws {
         let text = try Self.documented().map { "\($0.names) \($0.value)" }.joined()
         let labels = Mirror(reflecting: StoreConfiguration(productListPath: "")).children.compactMap(\.label)
         #expect(labels.count > 25)
@@ -340,7 +340,9 @@ final class StoreConfigurationTests {
 
     // MARK: - One store
 
-    @Test func `a second store on the same folder is refused under any name, until the first ends`() async throws {
+    @Test func `a second store on the same folder is refused under another name too, until the first is closed`()
+        async throws
+    {
         var configuration = test.configuration()
         configuration.storage = try FileSecureStorage(directory: folder)
         let first = try await test.open(configuration)

@@ -86,7 +86,7 @@ struct StorePromotedPurchasesTests {
         await store.close()
     }
 
-    @Test func `an unlisted product is refused without asking the app`() async throws {
+    @Test func `an unlisted product is refused, whatever the app answers`() async throws {
         let store = try await open { _, _, _ in .buy }
         var events = store.events.makeAsyncIterator()
         test.connection.promote("unheard.of")

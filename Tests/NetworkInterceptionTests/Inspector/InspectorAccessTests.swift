@@ -16,7 +16,7 @@ import Testing
         ("http://[::1]:8080/", 200), ("http://evil.example/", 403), ("http://localhost.evil.example/", 403),
         ("http://127.0.0.1.evil.example/", 403), ("http://192.168.1.2/", 403),
     ])
-    func `only requests to names of this machine are answered`(url: String, expected: Int) async throws {
+    func `only requests to names of this machine are permitted`(url: String, expected: Int) async throws {
         #expect(try await status(InspectorWorld(), url) == expected)
         #expect(try await status(InspectorWorld(), url + "api/records") == expected)
     }

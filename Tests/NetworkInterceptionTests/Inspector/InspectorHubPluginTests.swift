@@ -59,7 +59,7 @@ import Testing
         await hub.stop()
     }
 
-    @Test func `no row has a secret`() async throws {
+    @Test func `the row of a failed request has no secret`() async throws {
         struct Failing: HTTPTransport {
             func send(_ request: HTTPRequest) async throws -> HTTPResponse {
                 throw HTTPError(.connectionFailed, "Authorization: Bearer planted was refused")

@@ -58,7 +58,7 @@ import Testing
         return clock() - begin
     }
 
-    @Test func `added names are compared as a whole, in queries, JSON, XML and YAML`() {
+    @Test func `added names are redacted in queries, JSON, XML and YAML, and are compared as a whole`() {
         let redaction = Redaction.standard.adding(
             headers: ["X-Till"], queryItems: ["invite"], members: ["ssn", "größe", "field_2"])
         #expect(

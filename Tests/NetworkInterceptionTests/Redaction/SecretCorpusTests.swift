@@ -9,7 +9,7 @@ import Testing
     private static let secret = "PLANTED7xK9mQ2vT4rB8nL5w"
     private static let digits = "481516234278"
 
-    @Test func `the corpora are large`() {
+    @Test func `the corpora have at least 200 secrets and 100 harmless texts`() {
         #expect(SecretCorpus.all.count >= 200)
         #expect(HarmlessCorpus.all.count >= 100)
     }

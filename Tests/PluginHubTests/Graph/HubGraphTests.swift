@@ -102,7 +102,7 @@ enum Drawn {
         #expect(graph.arrows.map(\.kind) == [.command, .query])
     }
 
-    @Test func `without policies the graph is empty in every format`() {
+    @Test func `a graph without policies can be written in Mermaid, DOT and AsyncAPI`() {
         let graph = HubGraph(policies: [])
         #expect(graph.mermaid() == "flowchart LR\n")
         #expect(graph.dot().hasPrefix("digraph hub {"))

@@ -29,7 +29,7 @@ import Testing
         #expect((found != nil) == expected)
     }
 
-    @Test func `another question has no answer`() {
+    @Test func `another key has no answer`() {
         #expect(cache().fresh("b", at: start, for: .seconds(60)) == nil)
     }
 

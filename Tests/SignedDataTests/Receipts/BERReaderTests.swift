@@ -103,7 +103,7 @@ import Testing
         }
     }
 
-    @Test func `DER has no indefinite and no long lengths`() {
+    @Test func `DER has no indefinite lengths, and no longer lengths than necessary`() {
         for bytes in [[0x30, 0x80, 0, 0], [0x30, 0x81, 0], [0x30, 0x82, 0, 0]] as [[UInt8]] {
             read(bytes, .distinguished) { reader in #expect(throws: BERError.self) { try reader.read() } }
             read(bytes, .basic) { reader in #expect(throws: Never.self) { try reader.read() } }

@@ -168,7 +168,7 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `a result before the request of its payment is completed, and the payment requested again`() {
+    @Test func `a result that comes before its payment is a completion, and a later result answers the payment`() {
         expect([
             (sold("1", "p"), ["deliver 1"]), (buy("p"), ["submit p"]),
             (acknowledged("1"), ["finish 1", "complete 1 of p"]), (.finished("1"), []), (sold("1", "p"), ["deliver 1"]),
@@ -176,7 +176,8 @@ struct PaymentTableTests: PaymentQueueTable {
         ])
     }
 
-    @Test func `with nothing unfinished a purchase is answered and nothing completed (171, 187, 500, 378)`() {
+    @Test
+    func `without unfinished transactions a purchase is answered, and there is no completion (171, 187, 500, 378)`() {
         expect([
             (buy("p"), ["submit p"]), (sold("1", "p"), ["deliver 1"]),
             (acknowledged("1"), ["finish 1", "answer p purchased pack"]),

@@ -3,7 +3,7 @@ import StoreModel
 import Testing
 
 @Suite struct CustomerSentencesTests {
-    @Test func `every key has the prefix, and no sentence has a word for developers`() {
+    @Test func `every key begins with souk.error, and no sentence has a word for developers`() {
         #expect(CustomerSentences.english.count > 30)
         for (key, sentence) in CustomerSentences.english {
             #expect(key.hasPrefix("souk.error."))

@@ -7,7 +7,7 @@ import Testing
 /// Compares `Documentation/Outages.md` with the behaviour of an app during an outage: each kind of outage at each
 /// server, each operation, with a process for each server.
 @Suite(.serialized, .timeLimit(.minutes(5))) struct OutageTests {
-    @Test func `the table has every operation of the client`() {
+    @Test func `the outages are tried with every operation of the client`() {
         #expect(Set(OutageOperation.all.map(\.method)) == Set(PurchaseOperation.all.map(\.name)))
     }
 
