@@ -3,10 +3,11 @@ import Foundation
 
 /// A part of a request head in microhttpd's buffer.
 ///
-/// This depends on details of microhttpd before 1.0, which ends a part at a NUL and skips the rest of it without notice.
-/// An API key followed by NUL and other bytes would then be accepted as the key. But microhttpd keeps the head in one
-/// piece and in order, and only replaces the byte after each part with NUL. So if there are more bytes between two parts
-/// than a line end, microhttpd has skipped some. Since 1.0 microhttpd refuses such requests itself.
+/// This depends on details of microhttpd before 1.0, which ends a part at a NUL and skips the rest of it without
+/// notice. An API key followed by NUL and other bytes would then be accepted as the key. But microhttpd keeps the head
+/// in one piece and in order, and only replaces the byte after each part with NUL. So if there are more bytes between
+/// two parts than the space or line end that separates them, microhttpd has skipped some. Since 1.0 microhttpd refuses
+/// such requests itself.
 struct HeadBytes {
     static let partsEndInPlace = souk_mhd_parses_in_place() != 0
 
@@ -46,8 +47,8 @@ struct RawRequestTarget {
         bytes = target.map { HeadBytes($0) }
     }
 
-    /// Returns whether there is only one space between the method and the target, and between the target and the
-    /// version.
+    /// Returns whether exactly one byte separates the method from the target, and the target from the version. Always
+    /// true from microhttpd 1.0 on, which checks this itself.
     func isWhole(after method: UnsafePointer<CChar>, before version: UnsafePointer<CChar>) -> Bool {
         guard HeadBytes.partsEndInPlace else { return true }
         guard let bytes else { return false }

@@ -6,8 +6,8 @@ import Testing
 @testable import AppStoreSimulator
 
 struct CatalogueLintTests {
-    /// A change in a version's catalogue, and the finding that it causes. `place` is the pointer of the finding, by
-    /// default the pointer of the change.
+    /// A change in the catalogue of one format version, and the finding that it causes. `place` is the pointer of the
+    /// finding, by default the pointer of the change.
     struct Fault: Sendable {
         var text: String
         var pointer: String

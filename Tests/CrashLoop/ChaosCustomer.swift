@@ -48,7 +48,8 @@ struct ChaosCustomer {
             "/control/v1/accounts/\(name)/\(word)", StoreControlWire.OfProduct(productID: "monthly"))
     }
 
-    /// Refunds a non-consumable; only the notification informs the server.
+    /// Refunds a purchase other than the subscription, or reverses its refund. Only the notification informs the server
+    /// of a refund.
     private func refund(_ word: String) async throws {
         let bought = try await transactions().filter { $0.productID != "monthly" }
         guard let one = bought.randomElement() else { return }

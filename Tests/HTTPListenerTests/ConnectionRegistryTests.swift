@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPListener
 
 /// Deadlines to the nanosecond. The tests call `sweep` themselves, on a clock that they move. The timer must not sweep:
-/// if it read the clock before a move and began a deadline after it, the deadline would be too early.
+/// it could read the clock before the test moves it, and then begin a deadline at the old time, too early.
 @Suite struct ConnectionRegistryTests {
     private let time = ManualMonotonicClock()
     private let registry: ConnectionRegistry

@@ -88,7 +88,8 @@ import Testing
         },
         Fault("signed over unused bits", .malformed) { store in
             let header = Base64.encodeURL(store.header.encoded())
-            // Only four bits of the last character of 16 bytes count: Q and R differ in an unused bit.
+            // Only two of the six bits of the last character count, because the payload has 16 bytes: Q and R differ in
+            // an unused bit.
             let payload = Base64.encodeURL(Array(#"{"signedDate":1}"#.utf8))
             try #require(payload.hasSuffix("Q"))
             let input = "\(header).\(payload.dropLast())R"

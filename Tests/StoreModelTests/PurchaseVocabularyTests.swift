@@ -67,7 +67,7 @@ import Testing
         ),
         (.string("ada"), #"{"type":"merchant-str","value":"ada"}"#),
     ])
-    func `a user id has the contract's form and survives encoding`(user: UserId, json: String) throws {
+    func `a user id has the form of the HTTP contract and survives encoding`(user: UserId, json: String) throws {
         #expect(String(decoding: try WireJSON.encode(user), as: UTF8.self) == json)
         #expect(try WireJSON.decode(UserId.self, from: Array(json.utf8)) == user)
     }
@@ -182,7 +182,7 @@ import Testing
     }
 
     @Test(arguments: [nil, 100, -5] as [TimeInterval?])
-    func `a feature that the server reports as inactive has ended, whatever its dates`(until: TimeInterval?) {
+    func `a feature that has begun and is reported as inactive has ended, whatever its end date`(until: TimeInterval?) {
         let answer = customer([feature(isActive: false, effectiveUntil: until, original: "2")])
         #expect(!PaidFeatures(answer).hasActiveFeature(with: "pro", at: asOf))
         #expect(!Features(answer).hasActiveFeature(with: "pro", at: asOf))

@@ -45,7 +45,7 @@ extension Ledger {
 }
 
 extension LedgerTransaction {
-    /// Returns a fact with its source, unless the source was erased.
+    /// Returns a fact with the bytes that were presented (`sourceBytes`), unless they were erased.
     fileprivate func exported(_ row: SQLRow) throws -> JSONValue {
         var fact = try fact(in: row)
         if let source = try source(in: row) {

@@ -259,7 +259,8 @@ package struct LedgerReplay: Sendable {
         }
     }
 
-    /// Returns whether a customer's answer was computed with rules that were replaced since.
+    /// Returns whether an answer in a shared database was computed with rules that were replaced since. In SQLite, such
+    /// an answer is marked as expired instead.
     private func hasFormerRules(_ row: SQLRow, _ connection: any SQLConnection) throws -> Bool {
         guard database.dialect != .sqlite else { return false }
         let app = try connection.first(

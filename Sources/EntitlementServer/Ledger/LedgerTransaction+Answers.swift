@@ -126,8 +126,8 @@ extension LedgerTransaction {
         return fresh
     }
 
-    /// Returns whether a customer has no new facts in a shared database. Then every server must compute the same
-    /// answer, so the answer's time is the instant of the change and not this server's time.
+    /// Returns whether a customer of a shared database has no new facts. If time alone changed the answer, every server
+    /// must compute the same one, so its time is the instant of that change and not this server's time.
     private func isContinuing(_ customer: CustomerID) -> Bool { epoch != nil && continuing.contains(customer) }
 
     /// Returns the last instant, from `first` to now, at which time alone changed a customer's answer. Returns `nil` if

@@ -1,9 +1,9 @@
 import StoreKitAdapter
 import StoreModel
 
-/// Presents the purchases that the customer owns at the App Store to the server, without a prompt to the customer.
+/// Presents to the server the purchases that the customer owns at the App Store, without a prompt.
 extension StoreCoordinator {
-    /// Presents the customer's purchases, unless that was done since the customer last changed, so that a new
+    /// Presents the customer's purchases, unless that was done since the last switch to this customer, so that a new
     /// installation finds earlier purchases. If the store or the server is unreachable, the next launch or login tries
     /// again.
     func presentOwned(through queue: PaymentQueue) async {
@@ -32,8 +32,9 @@ extension StoreCoordinator {
         }
     }
 
-    /// Returns the purchases to present without the customer's request. If several customers have logged in, purchases
-    /// without a token are left out, because they would move from one customer to the next.
+    /// Returns the purchases to present without the customer's request. Leaves out purchases with the app account token
+    /// of another customer of this device. If there is such a customer, also leaves out purchases without this token,
+    /// because they would move from one customer to the next.
     private func presentable(_ owned: [StoreTransaction]) -> [StoreTransaction] {
         let others = tokensOfThisDevice.filter { $0 != owner.customer.appAccountToken }
         return owned.filter { transaction in

@@ -28,7 +28,8 @@ struct EscapedText {
     }
 
     /// Decodes the escape sequences of JSON and XML: `\u003c` and `&lt;` become `<`. Quotation marks stay escaped, so
-    /// that no string ends too early. `nil` if the text has no escape sequences, which is the usual case.
+    /// that no string ends too early. Decodes only printable ASCII characters. `nil` if nothing is decoded, which is
+    /// the usual case.
     init?(_ text: UnsafeBufferPointer<UInt8>) {
         guard let start = text.baseAddress,
             memchr(start, 0x5C, text.count) != nil || memchr(start, 0x26, text.count) != nil
@@ -76,9 +77,9 @@ struct EscapedText {
         positions.append(position)
     }
 
-    /// Returns the strings of JSON that contain escaped line ends, including strings in strings. Text between two
-    /// quotation marks counts as a string, so that truncated JSON and other texts work too. Strings of Python and
-    /// JavaScript in single quotation marks count if white space or punctuation precedes them.
+    /// Returns the strings of JSON that contain escaped line ends, also if a string in the string contains them. Text
+    /// between two quotation marks counts as a string, so that truncated JSON and other texts work too. Strings of
+    /// Python and JavaScript in single quotation marks count if white space or punctuation precedes them.
     static func stringsWithEscapedLineEnds(in text: UnsafeBufferPointer<UInt8>) -> [Range<Int>] {
         guard let address = text.baseAddress, memchr(address, 0x5C, text.count) != nil else { return [] }
         var strings: [Range<Int>] = []

@@ -10,9 +10,9 @@ extension JSONObject {
     ///   - field: The name of the field.
     ///   - type: The type to decode.
     /// - Returns: The decoded value.
-    /// - Throws: `PluginError` with the code `missingField` when the field, or a field within it, is missing or null,
-    ///   and `invalidField` when a value has another type. The sentence contains the path of the field, such as
-    ///   `items[2].price`.
+    /// - Throws: `PluginError` with the code `missingField` when the field, or a field within it, is missing, or is
+    ///   null and `type` is not `JSONValue`, and `invalidField` when a value has another type. The sentence contains
+    ///   the path of the field, such as `items[2].price`.
     public func require<T: Decodable>(_ field: String, as type: T.Type) throws -> T {
         guard let value = self[field], !value.isNull || type == JSONValue.self else {
             throw PluginError(

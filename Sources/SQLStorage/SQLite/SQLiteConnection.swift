@@ -11,7 +11,7 @@ final class SQLiteConnection: @unchecked Sendable {
     enum Mode {
         case read
         case write(Durability)
-        /// Durable, without a log beside the file, for copies.
+        /// Durable, in the journal mode that the file has; for copies, compaction and recovery.
         case plain
     }
 
@@ -25,7 +25,7 @@ final class SQLiteConnection: @unchecked Sendable {
         }
     }
 
-    /// The statements that control transactions. Bodies must not run them.
+    /// The statements that control transactions. The closures of `read` and `write` (bodies) must not run them.
     enum Control: String, CaseIterable {
         case begin = "BEGIN"
         case beginImmediate = "BEGIN IMMEDIATE"
@@ -294,9 +294,10 @@ final class SQLiteConnection: @unchecked Sendable {
                     .cannotOpen,
                     "The database \(path) cannot be opened: its file system cannot hold a write-ahead log.")
             }
-            // journal_size_limit truncates a log that grew during a long read; `SQLiteCheckpointer` limits it otherwise.
-            // temp_store keeps the journals of savepoints in memory, because a file would cost more than the rest of a
-            // write. On Apple systems only F_FULLFSYNC reaches the disk; the two pragmas have no effect elsewhere.
+            // journal_size_limit truncates a log that grew during a long read; `SQLiteCheckpointer` limits it
+            // otherwise. temp_store keeps the journals of savepoints in memory, because a file would cost more than the
+            // rest of a write. On Apple systems only F_FULLFSYNC reaches the disk; the two fullfsync pragmas have no
+            // effect elsewhere.
             try runInternal(
                 """
                 PRAGMA synchronous = \(durability == .full ? "FULL" : "OFF");

@@ -44,7 +44,7 @@ public struct VerifiedNotification: Sendable {
 
     /// The payload of the notification.
     public var payload: ResponseBodyV2DecodedPayload { notification.payload }
-    /// The environment of the notification, or `nil` if its part of the payload is missing.
+    /// The environment of the notification, or `nil` if the payload does not state it.
     public var environment: AppStoreEnvironment? { payload.audience?.environment }
 }
 

@@ -30,7 +30,7 @@ extension Deliveries.Ending {
         }
     }
 
-    /// Whether the transaction is delivered again only on request.
+    /// Whether, until the next launch, the transaction is delivered again only on request or when the customer changes.
     var isRefusal: Bool {
         switch self {
         case .rejected, .held: true

@@ -7,7 +7,7 @@ actor StoreKitPayments {
     private let storage: (any SecureStorage)?
     private let reports: AsyncStream<StoreUpdate>.Continuation
     private let timeouts: StoreKitTimeouts
-    /// When each payment that waits for the list of unfinished transactions was added.
+    /// The instants at which payments were added, while they wait for the list of unfinished transactions.
     private var added: [PaymentID: ContinuousClock.Instant] = [:]
     private var machine: StoreKitStateMachine
     private var work: [PaymentID: Task<Void, Never>] = [:]
@@ -82,7 +82,8 @@ actor StoreKitPayments {
         switch action {
         case .report(let update): reports.yield(update)
         case .writeJournal:
-            // If the write fails, the payment stays `begun` in the journal. Such a payment is not bought again either.
+            // If the write fails, the journal keeps the earlier state of the payment. A payment in the journal is not
+            // bought again, whatever its state.
             try? writeJournal()
         case .buy(let payment):
             do {

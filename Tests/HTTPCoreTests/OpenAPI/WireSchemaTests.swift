@@ -3,7 +3,7 @@ import HTTPCore
 import Primitives
 import Testing
 
-/// The validation by schemas, compared with their JSON Schema.
+/// The validation by `WireSchema`, and whether the patterns in its JSON Schema agree with it.
 struct WireSchemaTests {
     @Test(
         arguments: [

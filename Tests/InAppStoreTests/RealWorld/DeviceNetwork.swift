@@ -39,7 +39,7 @@ final class DeviceNetwork: Sendable {
         }
     }
 
-    /// Crashes the app now, or at the request that follows the next `requests` ones.
+    /// Crashes the app now, or lets `requests` more requests pass and crashes it at the next one.
     func die(after requests: Int? = nil) {
         if let requests { return state.withLock { $0.fuse = requests } }
         let broken = state.withLock { state in

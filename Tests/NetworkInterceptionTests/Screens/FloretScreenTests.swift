@@ -6,7 +6,7 @@ import Testing
 
 @testable import NetworkInterception
 
-/// The screens of florets without UIKit, which draws them.
+/// The screens of florets, without the UIKit code that draws them.
 @MainActor @Suite struct FloretScreenTests {
     /// A floret that counts the actions of its screen, one after another.
     private final class Counter: InterceptableFloret, DisplayableFloret {
