@@ -6,9 +6,12 @@ import WebPages
 
 /// The web pages of a server for its operators, at `/console`.
 ///
-/// The pages have no scripts. A request to a page of a session is checked in this order: the host and the origin, the
-/// session and its key, the rate limit of the key, the rights of the session, the token of the form.
+/// Its only script reads a page again when its data has changed. A request to a page of a session is checked in this
+/// order: the host and the origin, the session and its key, the rate limit of the key, the rights of the session, the
+/// token of the form.
 struct Console: Sendable {
+    /// The header of the request by which a page reads itself again.
+    private static let updateHeader = "Souk-Update"
     /// The largest form in bytes.
     private static let maximumForm = 16 << 10
 
@@ -16,6 +19,7 @@ struct Console: Sendable {
     let sessions: ConsoleSessions
     let attempts: SignInAttempts
     let ledger: Ledger
+    let changes: ChangeSignal
     /// `nil` if no app has a client of the App Store Server API for an environment of this server.
     let statusPoller: StatusPoller?
     let webhooks: [WebhookName]
@@ -39,6 +43,7 @@ struct Console: Sendable {
         self.sessions = sessions
         attempts = SignInAttempts(clock: configuration.monotonicClock)
         ledger = parts.ledger
+        changes = parts.changes
         statusPoller = parts.statusPoller
         webhooks = configuration.webhooks.map(\.id)
         figureSettings = configuration.figures
@@ -55,7 +60,7 @@ struct Console: Sendable {
     /// All routes of the console.
     var routes: [ConsoleRoute] {
         signInRoutes + customerRoutes + auditRoutes + grantRoutes + moveRoutes + creditRoutes + refreshRoutes
-            + privacyRoutes + figureRoutes + operationsRoutes
+            + privacyRoutes + figureRoutes + operationsRoutes + updateRoutes
     }
 
     /// Responds to a request to a route, or refuses it.
@@ -75,7 +80,10 @@ struct Console: Sendable {
                 if isReported { report(id, error) }
                 response = self.response(to: refusal)
             }
-            if let session, !response.headers.contains("Set-Cookie"), let renewed = sessions.renewed(session),
+            // A page that reads itself again does not prolong the session, because the reader may be away.
+            let isUpdate = request.headers.contains(Self.updateHeader) || route.path == ConsoleUpdates.path
+            if let session, !isUpdate, !response.headers.contains("Set-Cookie"),
+                let renewed = sessions.renewed(session),
                 let cookie = try? cookie(of: renewed)
             {
                 response.headers.add("Set-Cookie", cookie)
@@ -106,9 +114,13 @@ struct Console: Sendable {
                 }
             }
             let environment = try environment(named: fields["environment"])
+            let ledgerID = LedgerID(app: session.caller.app, environment: environment)
+            let isOfFigures = route.path == ConsoleRoute.root + "/figures"
+            let stamp = try ledger.stamp(of: ledgerID, isOfFigures: isOfFigures)
             let frame = ConsoleFrame(
                 app: session.caller.app, environment: environment, environments: environments, role: session.role,
-                formToken: sessions.formToken(of: session))
+                formToken: sessions.formToken(of: session),
+                stamp: request.method == .get ? stamp : nil, isOfFigures: isOfFigures)
             return try await respond(
                 ConsoleRequest(session: session, environment: environment, fields: fields, frame: frame))
         }

@@ -65,10 +65,13 @@ struct ConsoleSessions: Sendable {
     /// Returns the session of a token; `nil` if the token is not genuine or has expired, or its key was revoked. Reads
     /// the ledger.
     func session(of token: String) throws -> ConsoleSession? {
-        guard let session = genuineSession(of: token), session.isCurrent(at: clock.now()),
-            try keys.admits(session.caller)
-        else { return nil }
+        guard let session = genuineSession(of: token), try isValid(session) else { return nil }
         return session
+    }
+
+    /// Returns whether a session of this console has not expired and its key was not revoked. Reads the ledger.
+    func isValid(_ session: ConsoleSession) throws -> Bool {
+        try session.isCurrent(at: clock.now()) && keys.admits(session.caller)
     }
 
     /// Returns the session of a token whose signature is valid.

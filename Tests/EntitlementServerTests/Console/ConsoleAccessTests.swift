@@ -13,7 +13,7 @@ import Testing
     private static let contract: [String: Access] = [
         "GET /console": .readOnly, "GET /console/customer": .readOnly, "GET /console/fact": .readOnly,
         "GET /console/figures": .readOnly, "GET /console/figures.csv": .readOnly,
-        "GET /console/audit": .readOnly, "GET /console/operations": .readOnly,
+        "GET /console/audit": .readOnly, "GET /console/operations": .readOnly, "GET /console/updates": .readOnly,
         "POST /console/deliveries/replay/review": .full, "POST /console/deliveries/replay": .full,
         "GET /console/": .open, "GET /console/sign-in": .open,
         "POST /console/sign-in": .open,
@@ -43,6 +43,10 @@ import Testing
     ) async throws -> ServerBench.Reply {
         let path = String(route.path.dropFirst(ConsoleRoute.root.count))
         let fields = own + fields.filter { field in !own.contains { $0.0 == field.0 } } + [("request", path)]
+        if route.path == "/console/updates", visitor.cookie != nil {
+            // The response is a stream without an end, unless the session is over.
+            return try await visitor.get(path + "?" + HTTPQuery(fields).encoded, upToFirstChunk: true)
+        }
         guard route.method == .post else { return try await visitor.get(path + "?" + HTTPQuery(fields).encoded) }
         return try await visitor.post(path, fields + (form.map { [("form", $0)] } ?? []), changing: changing)
     }
@@ -104,6 +108,7 @@ import Testing
             let other = try await Self.send(route, visitors.other, form: visitors.other.formToken(), fields: fields)
             let isOfApp = [
                 "/console", "/console/sign-out", "/console/operations", "/console/figures", "/console/figures.csv",
+                "/console/updates",
             ].contains(route.path)
             if !isOfApp { #expect(other.status == 404, "\(name)") }
             #expect(!other.text.contains("anna"), "\(name)")

@@ -23,7 +23,9 @@ import Testing
         #expect(page.status == 200 && page.text.contains("full access"))
         let policy = try #require(page.headers["Content-Security-Policy"])
         #expect(policy.contains("default-src 'none'") && policy.contains("frame-ancestors 'none'"))
-        #expect(!policy.contains("script-src") && !policy.contains("unsafe"))
+        let rules = policy.split(separator: "; ")
+        #expect(rules.filter { $0.hasPrefix("script-src ") }.map { $0.hasPrefix("script-src 'sha256-") } == [true])
+        #expect(rules.contains("connect-src 'self'") && !policy.contains("unsafe"))
         #expect(page.headers["Cache-Control"] == "no-store" && page.headers["X-Content-Type-Options"] == "nosniff")
         await bench.close()
     }

@@ -33,11 +33,26 @@ struct ConsoleVisitor {
         try await post("/sign-in", [("key", key), ("role", role.rawValue)])
     }
 
-    func get(_ path: String = "", headers: HTTPHeaders = [:]) async throws -> ServerBench.Reply {
+    /// - Parameter upToFirstChunk: Whether only the first chunk of a stream is read.
+    func get(
+        _ path: String = "", headers: HTTPHeaders = [:], upToFirstChunk: Bool = false
+    ) async throws -> ServerBench.Reply {
         var headers = headers
         headers.add("Host", Self.host)
         if let cookie { headers.add("Cookie", cookie) }
-        return try await bench.send(.get, "/console" + path, as: .none, headers: headers)
+        guard upToFirstChunk else {
+            return try await bench.send(.get, "/console" + path, as: .none, headers: headers)
+        }
+        let response = await bench.service.respond(
+            to: HTTPRequest(method: .get, url: "/console" + path, headers: headers)
+        ).response()
+        guard case .stream(let stream) = response.body else {
+            let bytes = try await response.body.collect(upTo: 1 << 20)
+            return .init(status: response.status, headers: response.headers, bytes: bytes, wasReady: false)
+        }
+        let bytes = try await stream.next() ?? []
+        stream.cancel()
+        return .init(status: response.status, headers: response.headers, bytes: bytes, wasReady: false)
     }
 
     /// Sends a form as a page of the console does. `changing` replaces headers; `nil` removes one.

@@ -12,10 +12,18 @@ struct ConsoleFrame: Sendable {
     let role: ConsoleSession.Role
     /// The token that each form contains.
     let formToken: String
+    /// The stamp of the data of the page (`ConsoleUpdates`); `nil` for the response to a form, which is not read again.
+    let stamp: Int64?
+    /// Whether the page shows figures.
+    let isOfFigures: Bool
 
     /// Returns a page with the header of the console.
     func page(_ title: String, _ content: HTML) -> Page {
-        Page(title: "\(title) · Souk console", body: header + "<main id=\"main\">\(content)</main>", style: Self.style)
+        var page = Page(
+            title: "\(title) · Souk console", body: header + "<main id=\"main\"\(updates)>\(content)</main>",
+            style: Self.style, script: stamp == nil ? "" : Self.script)
+        page.asksItsServer = stamp != nil
+        return page
     }
 
     /// Returns a page without a session.
@@ -23,6 +31,13 @@ struct ConsoleFrame: Sendable {
         Page(
             title: "\(title) · Souk console", body: "<main id=\"main\" class=\"narrow\">\(content)</main>", style: style
         )
+    }
+
+    /// The attributes that the script reads: the stamp of the page, and the path of the updates.
+    private var updates: HTML {
+        guard let stamp else { return .empty }
+        let stream = path(ConsoleUpdates.name, isOfFigures ? [("page", ConsoleUpdates.figures)] : [])
+        return " data-stamp=\"\(stamp)\" data-updates=\"\(stream)\""
     }
 
     private var header: HTML {
@@ -36,6 +51,7 @@ struct ConsoleFrame: Sendable {
         <a href="\(path("/audit"))">Audit log</a> <a href="\(path("/operations"))">Operations</a></nav>
         <form method="post" action="/console/sign-out">\(hidden)<button>Sign out</button></form>
         </header>
+        <p id="updated" class="hidden-label" role="status"></p>
         """
     }
 
