@@ -246,7 +246,9 @@ struct ConsoleBrowserTests {
             guard request.url.hasSuffix("/revoke") else { return bench.service.respond(to: request) }
             return .suspended {
                 let revocation = "UPDATE api_key SET revoked_at = 1 WHERE digest = ?1"
+                await bench.realClock.waiters(atLeast: 1)
                 try? bench.elsewhere(revocation, [.blob(SHA256.hash(secret.utf8))])
+                bench.realClock.advance(by: 1)
                 return HTTPResponse(status: 204)
             }
         }
