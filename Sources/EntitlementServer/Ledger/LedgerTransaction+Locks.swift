@@ -14,7 +14,8 @@ extension LedgerTransaction {
     ///
     /// A customer with a token can be registered while another transaction appends a purchase with the token. The
     /// second transaction waits for the lock of the token's row, and then finds the rows of the first. Each customer,
-    /// alias and waiting purchase has a token row. So if the row is new, none of them exists.
+    /// alias and waiting purchase has a token row. So if the row is new, there is no customer, alias or waiting
+    /// purchase with the token.
     mutating func lock(tokens: Set<UUID>) throws { try lock(tokens: tokens, inserting: []) }
 
     /// Locks purchases that facts will be appended to, their tokens, and the customer's token. An unknown purchase gets

@@ -32,8 +32,8 @@ public struct HARDocument: Sendable, Hashable {
         warnings = findings
     }
 
-    /// Returns the errors and warnings of a file: first those of the schema and then, if none of them is an error,
-    /// those of the values. Throws like `init(parsing:)` if the content is not JSON.
+    /// Returns the errors and warnings of a file: first those of the schema and then, if the schema has no error, those
+    /// of the values. Throws like `init(parsing:)` if the content is not JSON.
     package static func findings(in bytes: [UInt8]) throws(InterceptionError) -> [HARFinding] {
         HARRules.findings(in: try json(bytes))
     }

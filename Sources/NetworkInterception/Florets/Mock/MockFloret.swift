@@ -169,7 +169,7 @@ public final class MockFloret: InterceptableFloret {
         }
     }
 
-    /// Adds a mapping. It runs after the mappings that were added before, if none of them answered the request.
+    /// Adds a mapping. It runs after the earlier mappings, unless one of these has answered the request.
     ///
     /// - Parameter answer: Returns the response, or `nil` if the mapping does not answer the request.
     /// - Returns: The token for ``removeMapping(_:)``.
