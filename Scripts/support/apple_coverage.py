@@ -89,10 +89,9 @@ class Table:
                 self.library = rest
             elif word == "test":
                 key, file, name = cells(number, rest, 3)
-                self.tests[key] = (file, name)
+                self.declare(self.tests, number, key, (file, name))
             elif word == "reason":
-                key, sentence = cells(number, rest, 2)
-                self.reasons[key] = sentence
+                self.declare(self.reasons, number, *cells(number, rest, 2))
             elif word == "part":
                 self.parts.append((rest, []))
             elif word == "outside":
@@ -103,6 +102,12 @@ class Table:
                 self.parts[-1][1].append(group)
             else:
                 raise TableError(f"line {number} begins with {word}")
+
+    @staticmethod
+    def declare(keys, number, key, value):
+        if key in keys:
+            raise TableError(f"line {number} declares {key} again")
+        keys[key] = value
 
     @staticmethod
     def add(group, number, line):

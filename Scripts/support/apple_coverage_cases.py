@@ -45,6 +45,8 @@ def plant(test, copy):
         ("an undeclared test", apple_coverage.TABLE, "| refused | -\nvalues", "| forged | -\nvalues", "names the test forged"),
         ("an undeclared reason", apple_coverage.TABLE, "- | unused\n  status", "- | lazy\n  status", "names the reason lazy"),
         ("an unused reason", apple_coverage.TABLE, "part All", "reason lazy | It is late.\npart All", "declares lazy"),
+        ("a key that is declared twice", apple_coverage.TABLE, "part All", "reason unused | It is late.\npart All",
+         "declares unused again"),
         ("a row without a test and a reason", apple_coverage.TABLE, "- | unused\n  status", "- | -\n  status",
          "neither a test nor a reason for bundleId of Data"),
         ("a row without a cell", apple_coverage.TABLE, " | - | unused\n  status", " | unused\n  status", "have 5 cells"),
