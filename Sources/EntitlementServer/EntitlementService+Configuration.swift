@@ -79,6 +79,8 @@ extension EntitlementService {
         public var webPurchases: [WebPurchaseSource] = []
         /// The root certificates of the stores' signatures.
         public var trustAnchors = TrustAnchor.apple
+        /// The check of revoked certificates. `nil`, the default, means no check.
+        public var revocation: RevocationCheck?
         /// The clock that decides about expiry: the system's, or the virtual time of a simulator.
         public var clock: any WallClock = SystemClock()
         /// The clock of real time, for example for the expiry of idempotency keys. It is independent of ``clock``.

@@ -79,8 +79,9 @@ public final class EntitlementService: HTTPHandler {
         }
         try await ledger.sealOpenFacts()
         try await ledger.assignOldRedemptions()
+        let checker = configuration.revocationChecker(counting: metrics)
         let readers = Dictionary(
-            uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, StoreReader($0, configuration)) })
+            uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, StoreReader($0, configuration, checker)) })
         parts = Parts(
             ledger: ledger, tokens: tokens,
             signer: AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock), metrics: metrics,

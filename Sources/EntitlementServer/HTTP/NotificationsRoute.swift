@@ -31,7 +31,7 @@ struct NotificationsRoute: Sendable {
             }
             let reader = try reader(of: signed)
             do {
-                let (notification, facts) = try reader.notification(signed)
+                let (notification, facts) = try await reader.notification(signed)
                 try await ledger.record(notification, facts, of: reader.app)
                 metrics.notifications.add(notification.about)
                 return HTTPResponse(json: ["notificationUUID": .string(notification.identity)])

@@ -93,8 +93,8 @@ actor StatusPoller {
         let answer = try await client.subscriptionStatuses(of: subscription.original)
         var facts: [PresentedFact] = []
         for last in (answer.data ?? []).flatMap({ $0.lastTransactions ?? [] }) {
-            if let signed = last.signedTransactionInfo { facts.append(try reader.transaction(signed)) }
-            if let signed = last.signedRenewalInfo { facts.append(try reader.renewal(signed)) }
+            if let signed = last.signedTransactionInfo { facts.append(try await reader.transaction(signed)) }
+            if let signed = last.signedRenewalInfo { facts.append(try await reader.renewal(signed)) }
         }
         return facts.filter { $0.environment == subscription.ledgerID.environment }
     }

@@ -11,42 +11,45 @@ import StoreModel
 struct StoreReader: Sendable {
     let app: BundleID
     private let documents: SignedDataVerifier
+    /// Verifies documents whose revocation status is not known; `nil` if such documents are refused.
+    private let lenientDocuments: SignedDataVerifier?
     private let receipts: ReceiptVerifier
 
-    init(_ app: EntitlementService.Configuration.App, _ configuration: EntitlementService.Configuration) {
+    /// - Parameter checker: The checker of revoked certificates; `nil` for no check.
+    init(
+        _ app: EntitlementService.Configuration.App, _ configuration: EntitlementService.Configuration,
+        _ checker: RevocationChecker?
+    ) {
         let environments = Set(configuration.environments.map { AppStoreEnvironment(rawValue: $0.appleText) })
         self.app = app.bundleID
-        documents = SignedDataVerifier(
-            configuration: .init(
-                bundleIDs: [app.bundleID], environments: environments, appAppleID: app.appAppleID,
-                trustAnchors: configuration.trustAnchors))
+        var rules = SignedDataVerifier.Configuration(
+            bundleIDs: [app.bundleID], environments: environments, appAppleID: app.appAppleID,
+            trustAnchors: configuration.trustAnchors)
+        let acceptsUnknown = checker != nil && configuration.revocation?.isRequired == false
+        lenientDocuments = acceptsUnknown ? SignedDataVerifier(configuration: rules) : nil
+        rules.revocation = checker
+        documents = SignedDataVerifier(configuration: rules)
         receipts = ReceiptVerifier(
             configuration: .init(
                 bundleIDs: [app.bundleID], environments: environments, trustAnchors: configuration.trustAnchors))
     }
 
     /// - Parameter index: The position in the request, for `RejectedTransaction`.
-    func transaction(_ signed: String, at index: Int = 0) throws(SignedDataError) -> PresentedFact {
-        let verified = try Self.mappingEnvironmentErrors { () throws(SignedDataError) in
-            try documents.transaction(signed)
-        }
+    func transaction(_ signed: String, at index: Int = 0) async throws(SignedDataError) -> PresentedFact {
+        let verified = try await verify { documents throws(SignedDataError) in try documents.transaction(signed) }
         return try Self.fact(verified, signed, at: index)
     }
 
-    func renewal(_ signed: String, at index: Int = 0) throws(SignedDataError) -> PresentedFact {
-        let verified = try Self.mappingEnvironmentErrors { () throws(SignedDataError) in
-            try documents.renewalInfo(signed)
-        }
+    func renewal(_ signed: String, at index: Int = 0) async throws(SignedDataError) -> PresentedFact {
+        let verified = try await verify { documents throws(SignedDataError) in try documents.renewalInfo(signed) }
         return try Self.fact(verified, signed, at: index)
     }
 
     /// Verifies a notification, and returns it with the facts in it.
     func notification(
         _ signed: String
-    ) throws(SignedDataError) -> (document: PresentedDocument, facts: [PresentedFact]) {
-        let verified = try Self.mappingEnvironmentErrors { () throws(SignedDataError) in
-            try documents.notification(signed)
-        }
+    ) async throws(SignedDataError) -> (document: PresentedDocument, facts: [PresentedFact]) {
+        let verified = try await verify { documents throws(SignedDataError) in try documents.notification(signed) }
         guard let id = verified.payload.notificationUUID, !id.isEmpty, id.utf8.count <= 255 else {
             throw SignedDataError(.payloadMalformed, "In the notification, /notificationUUID should be a string.")
         }
@@ -65,15 +68,24 @@ struct StoreReader: Sendable {
         return (document, facts)
     }
 
+    /// Verifies a document of the App Store, and asks for the status of its certificates if the server checks it.
+    private func verify<Document: Sendable>(
+        _ verify: @Sendable (SignedDataVerifier) throws(SignedDataError) -> Document
+    ) async throws(SignedDataError) -> Document {
+        let failure: SignedDataError
+        do throws(SignedDataError) { return try await documents.online(verify) } catch { failure = error }
+        // An invalid chain is refused again; a certificate without a responder cannot be asked about.
+        guard let lenientDocuments, [.onlineCheckFailed, .chainInvalid].contains(failure.code) else {
+            throw Self.mapped(failure)
+        }
+        do throws(SignedDataError) { return try verify(lenientDocuments) } catch { throw Self.mapped(error) }
+    }
+
     /// Maps `wrongEnvironment` to `environmentNotAccepted`. The verifiers use the former code if they accept only one
     /// environment.
-    private static func mappingEnvironmentErrors<Document>(
-        _ verify: () throws(SignedDataError) -> Document
-    ) throws(SignedDataError) -> Document {
-        do { return try verify() } catch {
-            guard error.code == .wrongEnvironment else { throw error }
-            throw SignedDataError(.environmentNotAccepted, error.reason, underlying: error)
-        }
+    private static func mapped(_ error: SignedDataError) -> SignedDataError {
+        guard error.code == .wrongEnvironment else { return error }
+        return SignedDataError(.environmentNotAccepted, error.reason, underlying: error)
     }
 
     /// Returns the environment of verified data. The argument is never `nil`: the verifier accepts only configured
@@ -124,8 +136,9 @@ extension StoreReader {
     func receipt(
         _ bytes: [UInt8], for device: DeviceIdentifier? = nil
     ) throws(SignedDataError) -> PresentedReceipt {
-        let verified = try Self.mappingEnvironmentErrors { () throws(SignedDataError) in
-            try receipts.verify(bytes, for: device)
+        let verified: VerifiedReceipt
+        do throws(SignedDataError) { verified = try receipts.verify(bytes, for: device) } catch {
+            throw Self.mapped(error)
         }
         let environment = Self.environment(verified.receipt.environment)
         let digest = verified.payloadDigest

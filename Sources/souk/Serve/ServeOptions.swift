@@ -24,7 +24,7 @@ enum ServeOptions {
             ),
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
-            console, consoleOrigin, formerFeatures, LedgerLocation.standby, LedgerLocation.standbyLag,
+            console, consoleOrigin, revocationCheck, formerFeatures, LedgerLocation.standby, LedgerLocation.standbyLag,
             .init(name: "event-retention", value: "DURATION", help: "how long events are kept (30d)"),
         ] + ServiceOptions.options + FigureOptions.options
 
@@ -34,6 +34,12 @@ enum ServeOptions {
     static let consoleOrigin = Command.Option(
         name: "console-origin", value: "ORIGIN",
         help: "serve the console behind a proxy with TLS, such as https://console.example.com")
+
+    static let revocationCheck = Command.Option(
+        name: "revocation-check", value: "WHAT",
+        help:
+            "ask Apple whether a certificate was revoked: off, soft (accept signed data without an answer) or hard (off)"
+    )
 
     static let formerFeatures = Command.Option(
         name: "former-features", value: "WHAT",

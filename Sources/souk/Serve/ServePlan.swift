@@ -14,6 +14,7 @@ struct ServePlan {
     private let environments: [StoreEnvironment]
     private let anchors: [TrustAnchor]
     private let eventRetention: TimeInterval?
+    private let revocation: EntitlementService.Configuration.RevocationCheck?
     private let console: EntitlementService.Configuration.ConsoleAccess?
     private let figures: FigureSettings
     private let file: ServeFile
@@ -50,6 +51,7 @@ struct ServePlan {
         anchors = roots.isEmpty ? TrustAnchor.apple : try SignedDataOptions.anchors(in: roots)
         options = try ServiceOptions(arguments, bundles: apps.map(\.bundleID))
         eventRetention = try arguments.text("event-retention").map(Self.seconds)
+        revocation = try Self.revocation(from: arguments)
         console = try Self.console(arguments)
         figures = try FigureOptions.settings(arguments)
     }
@@ -125,7 +127,17 @@ struct ServePlan {
     }
 
     private enum Former: String, CaseIterable { case ignore, activate }
+    private enum Revocation: String, CaseIterable { case off, soft, hard }
     private enum Tokens: String, CaseIterable { case required, optional }
+
+    private static func revocation(
+        from arguments: Arguments
+    ) throws -> EntitlementService.Configuration.RevocationCheck? {
+        guard let choice: Revocation = try arguments.choice(ServeOptions.revocationCheck.name), choice != .off else {
+            return nil
+        }
+        return .init(isRequired: choice == .hard, post: SignedDataOptions.ocspTransport(timeout: .seconds(5)))
+    }
 
     private static func credits(in path: String) throws -> CreditTable {
         do {
@@ -149,6 +161,7 @@ struct ServePlan {
             configuration.standbyLag = try Self.seconds(text)
         }
         configuration.trustAnchors = anchors
+        configuration.revocation = revocation
         configuration.clock = clock
         configuration.makeRequestID = makeRequestID
         configuration.webPurchases = file.webPurchases
