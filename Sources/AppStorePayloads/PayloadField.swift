@@ -53,6 +53,24 @@ extension PayloadField {
     }
 }
 
+extension PayloadField where Value == [AppStoreServerAPI.SendAttemptResult: Int] {
+    /// An object that has a number for each result, written in the order of the results' names.
+    convenience init(_ name: String) {
+        self.init(
+            name: name, kind: .counts,
+            read: { json in
+                guard case .object(let members) = json else { return nil }
+                let counts = members.compactMap { name, value in value.intValue.map { (name, $0) } }
+                return Dictionary(
+                    counts.map { (AppStoreServerAPI.SendAttemptResult(rawValue: $0), $1) }, uniquingKeysWith: { $1 })
+            },
+            write: { counts in
+                let ordered = counts.sorted { $0.key.rawValue < $1.key.rawValue }
+                return .object(JSONMembers(ordered.map { ($0.key.rawValue, .number($0.value)) }))
+            })
+    }
+}
+
 extension PayloadField<ProductType> {
     /// Apple's spelling of the kinds of product differs from that of the SDK.
     convenience init(_ name: String) {

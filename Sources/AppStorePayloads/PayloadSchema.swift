@@ -11,6 +11,8 @@ package struct PayloadSchema: Sendable, Equatable {
         case date
         case object(PayloadSchema)
         case list(Kind)
+        /// An object with members of any name, each an integer.
+        case counts
     }
 
     private let kinds: [String: Kind]
@@ -48,6 +50,10 @@ extension PayloadSchema.Kind {
             for (index, element) in elements.enumerated() {
                 try kind.check(element, at: "\(pointer)/\(name)", String(index))
             }
+        case (.counts, .object(let members)):
+            for (member, value) in members {
+                try Self.integer.check(value, at: "\(pointer)/\(name)", String(JSONPointer.member(member).dropFirst()))
+            }
         default: throw AppStorePayloadError(pointer: "\(pointer)/\(name)", expected: words)
         }
     }
@@ -59,7 +65,7 @@ extension PayloadSchema.Kind {
             return (json.arrayValue ?? []).enumerated().flatMap { index, element in
                 kind.unknownMembers(of: element).map { "/\(index)\($0)" }
             }
-        case .text, .integer, .boolean, .date: return []
+        case .text, .integer, .boolean, .date, .counts: return []
         }
     }
 
@@ -71,6 +77,7 @@ extension PayloadSchema.Kind {
         case .date: "a number of milliseconds since 1970, in the years 0 to 9999"
         case .object: "an object"
         case .list: "an array"
+        case .counts: "an object of integers"
         }
     }
 }

@@ -34,6 +34,10 @@ extension EntitlementService {
             /// secret key do not count.
             public var customerRateLimit: RateLimit? = .perCustomer
 
+            /// The rules that choose the message for a customer who may cancel a subscription. Without them the App
+            /// Store shows the default message.
+            package var retentionMessages: RetentionMessages?
+
             /// The clients of the App Store Server API, by environment. When a subscription has ended and no later fact
             /// has arrived, the server requests its status. Environments without a client are not polled.
             ///
@@ -178,6 +182,7 @@ extension EntitlementService {
                     .invalidConfiguration, "Two price points of \(app.bundleID) have the same ident.")
             }
             try checkWebhooks()
+            try checkRetentionMessages()
             for key in signingKeys { try key.check() }
             guard Set(signingKeys.map(\.id)).count == signingKeys.count else {
                 throw EntitlementServerError(

@@ -300,6 +300,13 @@ public final class EntitlementService: HTTPHandler {
         let notifications = NotificationsRoute(
             ledger: ledger, readers: configuration.apps.compactMap { parts.readers[$0.bundleID] },
             metrics: parts.metrics)
+        let retentionMessages = RetentionMessageRoute(
+            ledger: ledger, readers: notifications.readers,
+            messages: Dictionary(
+                uniqueKeysWithValues: configuration.apps.compactMap { app in
+                    app.retentionMessages.map { (app.bundleID, $0) }
+                }), realClock: configuration.realClock, randomBytes: configuration.randomBytes,
+            metrics: parts.metrics)
         let webPurchases = WebPurchaseRoute(
             ledger: ledger, sources: configuration.webPurchases, realClock: configuration.realClock)
         let customers = CustomerRoutes(ledger: ledger)
@@ -328,6 +335,7 @@ public final class EntitlementService: HTTPHandler {
             receipts.endpoints,
             notifications.endpoints,
             webPurchases.endpoints,
+            retentionMessages.endpoints,
             care.endpoints,
             grants.endpoints,
             credits.endpoints,

@@ -105,6 +105,7 @@ private enum DocumentedMembers {
         case "integer": .integer
         case "boolean": .boolean
         case "date": .date
+        case "counts": .counts
         default: word.hasPrefix("[") ? .list(kind(String(word.dropFirst().dropLast()))) : .object(schema(of: word))
         }
     }
@@ -120,6 +121,7 @@ private enum DocumentedMembers {
         case "integer": 7
         case "boolean": true
         case "date": 1_698_148_900_123
+        case "counts": ["NO_RESPONSE": 2, "TIMED_OUT": 1]
         default:
             word.hasPrefix("[")
                 ? [example(String(word.dropFirst().dropLast()), of: member)]
@@ -131,6 +133,9 @@ private enum DocumentedMembers {
         AdvancedCommerceDescriptors
           description text
           displayName text
+        AdvancedCommerceInfo
+          advancedCommerceData text
+          messageIdentifier text
         AdvancedCommerceOffer
           period text
           periodCount integer
@@ -176,6 +181,10 @@ private enum DocumentedMembers {
           price integer
           refunds [AdvancedCommerceRefund]
           revocationDate date
+        AlternateProduct
+          billingPlanType text
+          messageIdentifier text
+          productId text
         AppTransaction
           appAppleId integer
           appTransactionId text
@@ -192,6 +201,10 @@ private enum DocumentedMembers {
           versionExternalIdentifier integer
         AppTransactionInfoResponse
           signedAppTransactionInfo text
+        BulletPoint
+          altText text
+          imageIdentifier text
+          text text
         CheckTestNotificationResponse
           firstSendAttemptResult text
           sendAttempts [SendAttemptItem]
@@ -223,6 +236,10 @@ private enum DocumentedMembers {
           requestIdentifier text
           signedDate date
           userLocale text
+        DefaultConfigurationRequest
+          messageIdentifier text
+        DefaultConfigurationResponse
+          messageIdentifier text
         ErrorResponse
           errorCode integer
           errorMessage text
@@ -242,6 +259,17 @@ private enum DocumentedMembers {
           tokenCreationDate date
           tokenExpirationDate date
           tokenType text
+        GetImageListResponse
+          imageIdentifiers [GetImageListResponseItem]
+        GetImageListResponseItem
+          imageIdentifier text
+          imageSize text
+          imageState text
+        GetMessageListResponse
+          messageIdentifiers [GetMessageListResponseItem]
+        GetMessageListResponseItem
+          messageIdentifier text
+          messageState text
         HistoryResponse
           appAppleId integer
           bundleId text
@@ -373,8 +401,54 @@ private enum DocumentedMembers {
         OrderLookupResponse
           signedTransactions [text]
           status integer
+        PerformanceTestConfig
+          maxConcurrentRequests integer
+          responseTimeThreshold integer
+          successRateThreshold integer
+          totalDuration integer
+          totalRequests integer
+        PerformanceTestRequest
+          originalTransactionId text
+        PerformanceTestResponse
+          config PerformanceTestConfig
+          requestId text
+        PerformanceTestResponseTimes
+          average integer
+          p50 integer
+          p90 integer
+          p95 integer
+          p99 integer
+        PerformanceTestResultResponse
+          config PerformanceTestConfig
+          failures counts
+          numPending integer
+          responseTimes PerformanceTestResponseTimes
+          result text
+          successRate integer
+          target text
+        PromotionalOffer
+          messageIdentifier text
+          promotionalOfferSignatureV1 PromotionalOfferSignatureV1
+          promotionalOfferSignatureV2 text
+        PromotionalOfferSignatureV1
+          appAccountToken text
+          encodedSignature text
+          keyId text
+          nonce text
+          offerIdentifier text
+          productId text
+          timestamp integer
         RealtimeRequestBody
           signedPayload text
+        RealtimeResponseBody
+          advancedCommerceInfo AdvancedCommerceInfo
+          alternateProduct AlternateProduct
+          message RetentionMessage
+          promotionalOffer PromotionalOffer
+        RealtimeUrlRequest
+          realtimeURL text
+        RealtimeUrlResponse
+          realtimeURL text
         RefundHistoryResponse
           hasMore boolean
           revision text
@@ -397,6 +471,8 @@ private enum DocumentedMembers {
           subtype text
           summary NotificationSummary
           version text
+        RetentionMessage
+          messageIdentifier text
         SendAttemptItem
           attemptDate date
           sendAttemptResult text
@@ -419,6 +495,15 @@ private enum DocumentedMembers {
           signedTransactionInfo text
         UpdateAppAccountTokenRequest
           appAccountToken text
+        UploadMessageImage
+          altText text
+          imageIdentifier text
+        UploadMessageRequestBody
+          body text
+          bulletPoints [BulletPoint]
+          header text
+          headerPosition text
+          image UploadMessageImage
         """
 }
 

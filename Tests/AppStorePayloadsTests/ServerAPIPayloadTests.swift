@@ -24,6 +24,12 @@ enum Payloads {
         API.SendTestNotificationResponseFields.self, API.CheckTestNotificationResponseFields.self,
         API.NotificationHistoryRequestFields.self, API.NotificationHistoryResponseFields.self,
         API.NotificationHistoryResponseItemFields.self, API.SendAttemptItemFields.self,
+        API.UploadMessageRequestBodyFields.self, API.GetMessageListResponseFields.self,
+        API.GetImageListResponseFields.self, API.DefaultConfigurationRequestFields.self,
+        API.DefaultConfigurationResponseFields.self, API.RealtimeUrlRequestFields.self,
+        API.RealtimeUrlResponseFields.self, API.RealtimeResponseBodyFields.self,
+        API.PerformanceTestRequestFields.self, API.PerformanceTestResponseFields.self,
+        API.PerformanceTestResultResponseFields.self,
     ]
 
     /// The parts of these payloads.
@@ -35,7 +41,12 @@ enum Payloads {
         API.AdvancedCommerceRenewalInfoFields.self, API.AdvancedCommerceRenewalItemFields.self,
         API.AdvancedCommerceDescriptorsFields.self, API.AdvancedCommerceOfferFields.self,
         API.AdvancedCommerceRefundFields.self,
-        API.AdvancedCommercePriceIncreaseInfoFields.self,
+        API.AdvancedCommercePriceIncreaseInfoFields.self, API.UploadMessageImageFields.self,
+        API.BulletPointFields.self, API.GetMessageListResponseItemFields.self,
+        API.GetImageListResponseItemFields.self, API.RetentionMessageFields.self, API.AlternateProductFields.self,
+        API.PromotionalOfferFields.self, API.PromotionalOfferSignatureV1Fields.self,
+        API.AdvancedCommerceInfoFields.self, API.PerformanceTestConfigFields.self,
+        API.PerformanceTestResponseTimesFields.self,
     ]
 }
 
@@ -83,6 +94,26 @@ enum Payloads {
         #expect(attempts.last?.attemptDate == Date(timeIntervalSince1970: 1_698_152_500))
         #expect(AppStoreServerAPI.NotificationHistoryResponse.schema.unknownMembers(of: json) == [])
         #expect(history.json == json)
+    }
+
+    @Test func `the failures of a performance test read as counts by result`() throws {
+        let json = try JSONValue(parsing: #"{"failures":{"TIMED_OUT":3,"ABDUCTED":1}}"#)
+        var result = try AppStoreServerAPI.PerformanceTestResultResponse(json: json)
+        #expect(result.failures == [.timedOut: 3, .init(rawValue: "ABDUCTED"): 1])
+        result.failures = [.timedOut: 2, .noResponse: 1]
+        #expect(result.json.text() == #"{"failures":{"NO_RESPONSE":1,"TIMED_OUT":2}}"#)
+    }
+
+    @Test(arguments: [
+        (#"{"A/B":"1"}"#, "/failures/A~1B"), (#"{"OTHER":1.5}"#, "/failures/OTHER"), ("[1]", "/failures"),
+    ])
+    func `failures that are not counts are refused`(failures: String, pointer: String) throws {
+        let json = try JSONValue(parsing: #"{"failures":\#(failures)}"#)
+        #expect {
+            try AppStoreServerAPI.PerformanceTestResultResponse(json: json)
+        } throws: {
+            ($0 as? AppStorePayloadError)?.pointer == pointer
+        }
     }
 
     @Test func `a token that is not a UUID stays in the fields`() throws {

@@ -51,6 +51,28 @@ struct AppleModelTests {
         "NotificationHistoryRequest": AppStoreServerAPI.NotificationHistoryRequest.schema,
         "NotificationHistoryResponse": AppStoreServerAPI.NotificationHistoryResponse.schema,
         "NotificationHistoryResponseItem": AppStoreServerAPI.NotificationHistoryResponseItem.schema,
+        "AdvancedCommerceInfo": AppStoreServerAPI.AdvancedCommerceInfo.schema,
+        "AlternateProduct": AppStoreServerAPI.AlternateProduct.schema,
+        "BulletPoint": AppStoreServerAPI.BulletPoint.schema,
+        "DefaultConfigurationRequest": AppStoreServerAPI.DefaultConfigurationRequest.schema,
+        "DefaultConfigurationResponse": AppStoreServerAPI.DefaultConfigurationResponse.schema,
+        "GetImageListResponse": AppStoreServerAPI.GetImageListResponse.schema,
+        "GetImageListResponseItem": AppStoreServerAPI.GetImageListResponseItem.schema,
+        "GetMessageListResponse": AppStoreServerAPI.GetMessageListResponse.schema,
+        "GetMessageListResponseItem": AppStoreServerAPI.GetMessageListResponseItem.schema,
+        "Message": AppStoreServerAPI.RetentionMessage.schema,
+        "PerformanceTestConfig": AppStoreServerAPI.PerformanceTestConfig.schema,
+        "PerformanceTestRequest": AppStoreServerAPI.PerformanceTestRequest.schema,
+        "PerformanceTestResponse": AppStoreServerAPI.PerformanceTestResponse.schema,
+        "PerformanceTestResponseTimes": AppStoreServerAPI.PerformanceTestResponseTimes.schema,
+        "PerformanceTestResultResponse": AppStoreServerAPI.PerformanceTestResultResponse.schema,
+        "PromotionalOffer": AppStoreServerAPI.PromotionalOffer.schema,
+        "PromotionalOfferSignatureV1": AppStoreServerAPI.PromotionalOfferSignatureV1.schema,
+        "RealtimeResponseBody": AppStoreServerAPI.RealtimeResponseBody.schema,
+        "RealtimeUrlRequest": AppStoreServerAPI.RealtimeUrlRequest.schema,
+        "RealtimeUrlResponse": AppStoreServerAPI.RealtimeUrlResponse.schema,
+        "UploadMessageImage": AppStoreServerAPI.UploadMessageImage.schema,
+        "UploadMessageRequestBody": AppStoreServerAPI.UploadMessageRequestBody.schema,
     ]
 
     typealias API = AppStoreServerAPI
@@ -117,6 +139,13 @@ struct AppleModelTests {
         "RefundPreferenceV1": [
             API.RefundPreferenceV1.undeclared, API.RefundPreferenceV1.preferGrant,
             API.RefundPreferenceV1.preferDecline, API.RefundPreferenceV1.noPreference,
+        ],
+        "HeaderPosition": [API.HeaderPosition.aboveBody, API.HeaderPosition.aboveImage],
+        "MessageState": [API.MessageState.pending, API.MessageState.approved, API.MessageState.rejected],
+        "ImageState": [API.ImageState.pending, API.ImageState.approved, API.ImageState.rejected],
+        "ImageSize": [API.ImageSize.fullSize, API.ImageSize.bulletPoint],
+        "PerformanceTestStatus": [
+            API.PerformanceTestStatus.pending, API.PerformanceTestStatus.pass, API.PerformanceTestStatus.fail,
         ],
     ]
 

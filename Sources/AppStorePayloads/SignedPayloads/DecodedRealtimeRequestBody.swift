@@ -26,16 +26,3 @@ public final class DecodedRealtimeRequestBodyFields: AppStorePayloadFields {
     /// The date on which the store signed the payload.
     public let signedDate = PayloadField<Date>("signedDate")
 }
-
-extension AppStoreServerAPI {
-    /// The body of a realtime request to an app's server (Retention Messaging API).
-    package typealias RealtimeRequestBody = AppStorePayload<RealtimeRequestBodyFields>
-
-    /// The members of ``RealtimeRequestBody`` that Apple documents.
-    package final class RealtimeRequestBodyFields: AppStorePayloadFields {
-        package static let layout = PayloadLayout(RealtimeRequestBodyFields())
-
-        /// A `DecodedRealtimeRequestBody`, signed.
-        package let signedPayload = PayloadField<String>("signedPayload")
-    }
-}

@@ -10,6 +10,8 @@ import StoreModel
 /// Throws `SignedDataError`, whose codes Documentation/FactsIn.md lists.
 struct StoreReader: Sendable {
     let app: BundleID
+    /// The App Store's number of the app.
+    let appAppleID: Int?
     private let documents: SignedDataVerifier
     /// Verifies documents whose revocation status is not known; `nil` if such documents are refused.
     private let lenientDocuments: SignedDataVerifier?
@@ -22,6 +24,7 @@ struct StoreReader: Sendable {
     ) {
         let environments = Set(configuration.environments.map { AppStoreEnvironment(rawValue: $0.appleText) })
         self.app = app.bundleID
+        appAppleID = app.appAppleID
         var rules = SignedDataVerifier.Configuration(
             bundleIDs: [app.bundleID], environments: environments, appAppleID: app.appAppleID,
             trustAnchors: configuration.trustAnchors)
@@ -117,6 +120,37 @@ struct StoreReader: Sendable {
         } catch {
             throw SignedDataError(.payloadMalformed, "In the renewal info, \(error).", underlying: error)
         }
+    }
+}
+
+extension StoreReader {
+    /// The greatest difference between the signing date of a realtime request and the clock: the lifetime of an offer's
+    /// signature. The App Store waits for less than a second, but a simulator's virtual day can take a second. An older
+    /// request, should it leak, cannot be exchanged for new signatures.
+    private static let realtimeTolerance = OfferSignature.lifetime
+
+    /// Verifies a realtime request (Retention Messaging API) that was signed at about `now`.
+    func retentionRequest(_ signed: String, at now: Date) async throws(SignedDataError) -> RetentionRequest {
+        let verified = try await verify { documents throws(SignedDataError) in try documents.realtimeRequest(signed) }
+        // The verifier of an app without a number accepts any.
+        guard let appAppleID, verified.payload.appAppleId == appAppleID else {
+            throw SignedDataError(.wrongAppID, "The realtime request is not for an app of this server.")
+        }
+        guard abs(verified.signedDate.timeIntervalSince(now)) <= Self.realtimeTolerance else {
+            throw SignedDataError(
+                .notCurrent, "The realtime request was signed more than a day ago, or its date is in the future.")
+        }
+        guard let transaction = verified.payload.originalTransactionId.flatMap(TransactionID.init(rawValue:)),
+            let product = verified.payload.productId.flatMap(ProductID.init(rawValue:)),
+            let locale = verified.payload.userLocale
+        else {
+            throw SignedDataError(
+                .payloadMalformed,
+                "In the realtime request, /originalTransactionId, /productId or /userLocale is missing or invalid.")
+        }
+        return RetentionRequest(
+            originalTransactionID: transaction, productID: product, locale: locale,
+            environment: Self.environment(verified.payload.environment))
     }
 }
 

@@ -23,6 +23,9 @@ final class ServerMetrics: Sendable {
         "souk_notifications_total", by: "type", "Verified notifications of the App Store, including repetitions.")
     let revocationRequests = Counter(
         "souk_revocation_requests_total", by: "result", "Requests for the revocation status of certificates (OCSP).")
+    let retentionMessages = Counter(
+        "souk_retention_messages_total", by: "answer",
+        "Answers to verified requests for a retention message, by kind.")
     let webhookAttempts = Counter(
         "souk_webhook_attempts_total", by: "outcome", "Attempts to deliver webhooks, by result.")
     /// The slow requests, which the console shows.
@@ -46,7 +49,9 @@ final class ServerMetrics: Sendable {
     func exposition() throws -> String {
         var text = PrometheusText()
         EndpointMetrics.write(endpoints.withLock { $0 }, to: &text)
-        for counter in [refusals, facts, rejected, notifications, revocationRequests, webhookAttempts] {
+        for counter in [
+            refusals, facts, rejected, notifications, revocationRequests, retentionMessages, webhookAttempts,
+        ] {
             counter.write(to: &text)
         }
         for gauge in gauges.withLock({ $0 }) {

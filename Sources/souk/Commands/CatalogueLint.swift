@@ -1,10 +1,11 @@
 import AppStoreSimulator
+import EntitlementServer
 import Foundation
 import InAppStore
 import Primitives
 import StoreModel
 
-/// Checks catalogues, product lists and feature maps. Detects the kind of a file by its content.
+/// Checks catalogues, product lists, feature maps and retention rules. Detects the kind of a file by its content.
 struct CatalogueLint {
     typealias Finding = LintReport.Finding
 
@@ -51,8 +52,17 @@ struct CatalogueLint {
                     reason: $0.reason)
             }
         }
+        if document["rules"] != nil {
+            do { _ = try RetentionRules(json: document) } catch {
+                return error.findings.map {
+                    Finding(isError: true, file: file, pointer: $0.pointer, reason: $0.reason)
+                }
+            }
+            return []
+        }
         guard document["features"] != nil else {
-            let reason = "this is neither a StoreKit catalogue, nor a product list (an array), nor a feature map"
+            let reason =
+                "this is neither a StoreKit catalogue, nor a product list (an array), nor a feature map, nor retention rules"
             return [Finding(isError: true, file: file, pointer: "", reason: reason)]
         }
         do {

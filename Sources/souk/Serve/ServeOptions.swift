@@ -57,9 +57,14 @@ enum ServeOptions {
             .init(
                 name: "customer-tokens", value: "WHETHER",
                 help: "whether requests with a public key need a customer token: required or optional (optional)"),
+            retentionRules,
             ServiceOptions.rateLimit,
             ServiceOptions.customerRateLimit,
         ] + AppStoreOptions.options
+
+    static let retentionRules = Command.Option(
+        name: "retention-rules", value: "FILE",
+        help: "the rules that choose a message for customers who may cancel a subscription")
 
     static let config = Command.Option(name: "config", value: "FILE", help: "a JSON file of these options and more")
 

@@ -120,6 +120,10 @@ struct ServePlan {
                 try text == "none" ? nil : ServiceOptions.rateLimit(text, of: ServiceOptions.customerRateLimit)
         }
         let appStore = try AppStoreOptions(arguments)
+        if let path = arguments.text(ServeOptions.retentionRules.name) {
+            app.retentionMessages = RetentionMessages(try retentionRules(in: path), key: appStore?.key(for: bundle))
+            do { try app.checkRetentionMessages() } catch { throw UsageError("\(path): \(error.reason)") }
+        }
         for environment in environments where [.production, .sandbox].contains(environment) {
             app.appStore[environment] = appStore?.shortTimeoutClient(for: bundle, in: environment)
         }
@@ -144,6 +148,16 @@ struct ServePlan {
             return try CreditTable(json: try JSONValue(parsing: try InputFile.read(path)))
         } catch let error as FeatureMapError {
             throw UsageError("\(path): \(error)")
+        }
+    }
+
+    private static func retentionRules(in path: String) throws -> RetentionRules {
+        do {
+            return try RetentionRules(json: try JSONValue(parsing: try InputFile.read(path, limit: 1 << 20)))
+        } catch let error as JSONError {
+            throw UsageError("\(path): this is not JSON: \(error)")
+        } catch let error as RetentionRulesError {
+            throw UsageError(error.findings.map { "\(path)\($0.pointer): \($0.reason)" }.joined(separator: "; "))
         }
     }
 
