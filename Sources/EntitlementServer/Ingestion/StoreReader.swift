@@ -40,10 +40,10 @@ struct StoreReader: Sendable {
         return try Self.fact(verified, signed, at: index)
     }
 
-    /// Verifies a notification, and returns it with the facts in it.
+    /// Verifies a notification, and returns it with the facts in it and what it says about a refund.
     func notification(
         _ signed: String
-    ) throws(SignedDataError) -> (document: PresentedDocument, facts: [PresentedFact]) {
+    ) throws(SignedDataError) -> (document: PresentedDocument, facts: [PresentedFact], refund: RefundNotification?) {
         let verified = try Self.mappingEnvironmentErrors { () throws(SignedDataError) in
             try documents.notification(signed)
         }
@@ -62,7 +62,7 @@ struct StoreReader: Sendable {
         let document = PresentedDocument(
             kind: .notification, identity: id, about: kind.compactMap(\.self).joined(separator: "."),
             environment: environment, signedAt: verified.notification.signedDate, source: Array(signed.utf8))
-        return (document, facts)
+        return (document, facts, RefundNotification(verified, facts, in: environment))
     }
 
     /// Maps `wrongEnvironment` to `environmentNotAccepted`. The verifiers use the former code if they accept only one

@@ -23,6 +23,8 @@ final class ServerMetrics: Sendable {
         "souk_notifications_total", by: "type", "Verified notifications of the App Store, including repetitions.")
     let webhookAttempts = Counter(
         "souk_webhook_attempts_total", by: "outcome", "Attempts to deliver webhooks, by result.")
+    let refundAnswers = Counter(
+        "souk_refund_answers_total", by: "result", "Handled refund requests, by result, and repeated attempts.")
     /// The slow requests, which the console shows.
     let slowRequests = SlowRequests()
     private let endpoints = Locked<[EndpointMetrics]>([])
@@ -44,7 +46,9 @@ final class ServerMetrics: Sendable {
     func exposition() throws -> String {
         var text = PrometheusText()
         EndpointMetrics.write(endpoints.withLock { $0 }, to: &text)
-        for counter in [refusals, facts, rejected, notifications, webhookAttempts] { counter.write(to: &text) }
+        for counter in [refusals, facts, rejected, notifications, webhookAttempts, refundAnswers] {
+            counter.write(to: &text)
+        }
         for gauge in gauges.withLock({ $0 }) {
             text.family(gauge.name, .gauge, gauge.help)
             for (label, value) in try gauge.values() {

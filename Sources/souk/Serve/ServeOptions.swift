@@ -53,6 +53,9 @@ enum ServeOptions {
                 help: "whether requests with a public key need a customer token: required or optional (optional)"),
             ServiceOptions.rateLimit,
             ServiceOptions.customerRateLimit,
+            .init(
+                name: "refund-policy", value: "FILE",
+                help: "the rules that answer refund requests; needs --app-store-key, unless the file says dryRun"),
         ] + AppStoreOptions.options
 
     static let config = Command.Option(name: "config", value: "FILE", help: "a JSON file of these options and more")
