@@ -72,6 +72,10 @@ public struct StoreSetting: Sendable, Hashable {
     public static let notificationsOutOfOrder = StoreSetting(
         name: "notificationsOutOfOrder", kind: .flag,
         summary: "of two notifications of one purchase that wait, the later one is sent first")
+    /// The decider of refund requests: tests and people, the preference of the app's server, or always the same.
+    public static let refundDecisions = StoreSetting(
+        name: "refundDecisions", kind: .choice([RefundDecider.manual] + RefundDecider.allCases.map(\.rawValue)),
+        summary: "whether refund requests wait for a decision, or are decided when the app's server answers")
     /// The app's shared secret, which is the password of `/verifyReceipt`.
     public static let sharedSecret = StoreSetting(
         name: "sharedSecret", kind: .secret,
@@ -116,7 +120,7 @@ public struct StoreSetting: Sendable, Hashable {
     public static let all: [StoreSetting] =
         [gracePeriod, askToBuy, interruptedPurchases, renewalsFail, storefront, timeRate]
         + [notificationsURL, notificationRetries, notifySkippedTime, notificationDuplicates, notificationsOutOfOrder]
-        + [sharedSecret, verifyReceiptEnvironment, verifyReceiptErrors]
+        + [refundDecisions, sharedSecret, verifyReceiptEnvironment, verifyReceiptErrors]
         + [serverAPIRateLimit, serverAPIError, serverAPILatency]
         + InjectedFaults.API.allCases.map(errors) + InjectedFaults.API.allCases.map(latency)
 
