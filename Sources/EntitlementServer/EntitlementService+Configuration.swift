@@ -43,6 +43,9 @@ extension EntitlementService {
             ///
             /// The validation of a receipt waits for these clients and their retries.
             public var appStore: [StoreEnvironment: AppStoreServerAPIClient] = [:]
+            /// The rules by which consumption requests of the App Store are answered. `nil`, the default, leaves the
+            /// answers to operators.
+            package var refundPolicy: RefundPolicy?
 
             /// Creates an app whose other values are the defaults.
             ///
@@ -183,6 +186,12 @@ extension EntitlementService {
             }
             try checkWebhooks()
             try checkRetentionMessages()
+            for app in apps {
+                guard let policy = app.refundPolicy, !policy.isDryRun, app.appStore.isEmpty else { continue }
+                throw EntitlementServerError(
+                    .invalidConfiguration,
+                    "The refund policy of \(app.bundleID) needs a client of the App Store Server API, or a dry run.")
+            }
             for key in signingKeys { try key.check() }
             guard Set(signingKeys.map(\.id)).count == signingKeys.count else {
                 throw EntitlementServerError(

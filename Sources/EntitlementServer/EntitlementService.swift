@@ -23,6 +23,7 @@ public final class EntitlementService: HTTPHandler {
         let readers: [BundleID: StoreReader]
         /// `nil` if no app has a client of the App Store Server API for an environment of this server.
         let statusPoller: StatusPoller?
+        let refundDesk: RefundDesk
         /// The servers that share the database; `nil` with SQLite.
         let registry: ServerRegistry?
         /// `nil` if the console is off.
@@ -39,6 +40,7 @@ public final class EntitlementService: HTTPHandler {
     var ledger: Ledger { parts.ledger }
     var metrics: ServerMetrics { parts.metrics }
     var statusPoller: StatusPoller? { parts.statusPoller }
+    var refundDesk: RefundDesk { parts.refundDesk }
 
     /// Creates a server, after migrating its database.
     ///
@@ -86,6 +88,7 @@ public final class EntitlementService: HTTPHandler {
             ledger: ledger, tokens: tokens,
             signer: AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock), metrics: metrics,
             changes: changes, readers: readers, statusPoller: StatusPoller(configuration, readers, ledger),
+            refundDesk: RefundDesk(configuration, ledger, counting: metrics.refundAnswers),
             registry: registry,
             consoleSessions: try configuration.console.map { _ in
                 try ConsoleSessions(
@@ -327,6 +330,7 @@ public final class EntitlementService: HTTPHandler {
             ledger: ledger, changes: parts.changes, keepAliveInterval: configuration.eventKeepAliveInterval)
         let deliveries = DeliveriesRoutes(
             ledger: ledger, changes: parts.changes, idempotent: idempotent, realClock: configuration.realClock)
+        let refunds = RefundRoutes(ledger: ledger, idempotent: idempotent, desk: parts.refundDesk)
         let signing = SigningKeysRoute(signer: parts.signer)
         let metricsEndpoints = configuration.servesMetrics ? MetricsRoute(metrics: parts.metrics).endpoints : []
         let all = [
@@ -340,6 +344,7 @@ public final class EntitlementService: HTTPHandler {
             grants.endpoints,
             credits.endpoints,
             promotions.endpoints,
+            refunds.endpoints,
             provisioning.endpoints,
             showcase.endpoints,
             signing.endpoints,

@@ -48,10 +48,12 @@ struct StoreReader: Sendable {
         return try Self.fact(verified, signed, at: index)
     }
 
-    /// Verifies a notification, and returns it with the facts in it.
+    /// Verifies a notification, and returns it with the facts in it and what it says about a refund.
     func notification(
         _ signed: String
-    ) async throws(SignedDataError) -> (document: PresentedDocument, facts: [PresentedFact]) {
+    ) async throws(SignedDataError) -> (
+        document: PresentedDocument, facts: [PresentedFact], refund: RefundNotification?
+    ) {
         let verified = try await verify { documents throws(SignedDataError) in try documents.notification(signed) }
         guard let id = verified.payload.notificationUUID, !id.isEmpty, id.utf8.count <= 255 else {
             throw SignedDataError(.payloadMalformed, "In the notification, /notificationUUID should be a string.")
@@ -68,7 +70,7 @@ struct StoreReader: Sendable {
         let document = PresentedDocument(
             kind: .notification, identity: id, about: kind.compactMap(\.self).joined(separator: "."),
             environment: environment, signedAt: verified.notification.signedDate, source: Array(signed.utf8))
-        return (document, facts)
+        return (document, facts, RefundNotification(verified, facts, in: environment))
     }
 
     /// Verifies a document of the App Store, and asks for the status of its certificates if the server checks it.

@@ -28,6 +28,8 @@ final class ServerMetrics: Sendable {
         "Answers to verified requests for a retention message, by kind.")
     let webhookAttempts = Counter(
         "souk_webhook_attempts_total", by: "outcome", "Attempts to deliver webhooks, by result.")
+    let refundAnswers = Counter(
+        "souk_refund_answers_total", by: "result", "Handled refund requests, by result, and repeated attempts.")
     /// The slow requests, which the console shows.
     let slowRequests = SlowRequests()
     private let endpoints = Locked<[EndpointMetrics]>([])
@@ -51,6 +53,7 @@ final class ServerMetrics: Sendable {
         EndpointMetrics.write(endpoints.withLock { $0 }, to: &text)
         for counter in [
             refusals, facts, rejected, notifications, revocationRequests, retentionMessages, webhookAttempts,
+            refundAnswers,
         ] {
             counter.write(to: &text)
         }

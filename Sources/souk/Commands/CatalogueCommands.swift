@@ -8,7 +8,7 @@ import StoreModel
 enum CatalogueCommands {
     static let lint = Command(
         words: ["catalog", "lint"],
-        summary: "Check StoreKit catalogues, product lists, feature maps and retention rules",
+        summary: "Check StoreKit catalogues, product lists, feature maps, retention rules and refund policies",
         operands: ["FILE…"],
         options: [
             .init(name: "identifiers", value: "PATTERN", help: "a regular expression for product identifiers"),

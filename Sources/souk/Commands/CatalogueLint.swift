@@ -5,7 +5,8 @@ import InAppStore
 import Primitives
 import StoreModel
 
-/// Checks catalogues, product lists, feature maps and retention rules. Detects the kind of a file by its content.
+/// Checks catalogues, product lists, feature maps, retention rules and refund policies. Detects the kind of a file by its
+/// content.
 struct CatalogueLint {
     typealias Finding = LintReport.Finding
 
@@ -60,9 +61,18 @@ struct CatalogueLint {
             }
             return []
         }
+        if RefundPolicy.recognizes(document) {
+            do throws(RefundPolicyError) {
+                _ = try RefundPolicy(parsing: bytes)
+                return []
+            } catch {
+                return [Finding(isError: true, file: file, pointer: error.pointer, reason: error.reason)]
+            }
+        }
         guard document["features"] != nil else {
             let reason =
-                "this is neither a StoreKit catalogue, nor a product list (an array), nor a feature map, nor retention rules"
+                "this is neither a StoreKit catalogue, nor a product list (an array), nor a feature map, nor "
+                + "retention rules, nor a refund policy"
             return [Finding(isError: true, file: file, pointer: "", reason: reason)]
         }
         do {

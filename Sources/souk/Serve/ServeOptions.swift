@@ -60,6 +60,9 @@ enum ServeOptions {
             retentionRules,
             ServiceOptions.rateLimit,
             ServiceOptions.customerRateLimit,
+            .init(
+                name: "refund-policy", value: "FILE",
+                help: "the rules that answer refund requests; needs --app-store-key, unless the file says dryRun"),
         ] + AppStoreOptions.options
 
     static let retentionRules = Command.Option(

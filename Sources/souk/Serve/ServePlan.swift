@@ -127,7 +127,14 @@ struct ServePlan {
         for environment in environments where [.production, .sandbox].contains(environment) {
             app.appStore[environment] = appStore?.shortTimeoutClient(for: bundle, in: environment)
         }
+        app.refundPolicy = try arguments.text("refund-policy").map(refundPolicy)
         return app
+    }
+
+    private static func refundPolicy(in path: String) throws -> RefundPolicy {
+        do { return try RefundPolicy(parsing: try InputFile.read(path)) } catch let error as RefundPolicyError {
+            throw UsageError("\(path): \(error)")
+        }
     }
 
     private enum Former: String, CaseIterable { case ignore, activate }
