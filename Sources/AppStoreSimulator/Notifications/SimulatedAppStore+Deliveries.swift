@@ -130,7 +130,7 @@ extension SimulatorDatabase {
         ).map(Self.notification)
     }
 
-    fileprivate func describe(_ record: NotificationRecord) throws -> StoreControlWire.Notification {
+    func describe(_ record: NotificationRecord) throws -> StoreControlWire.Notification {
         StoreControlWire.Notification(
             number: record.id, uuid: record.uuid, at: record.at.wholeMilliseconds, type: record.type.rawValue,
             subtype: record.subtype?.rawValue, account: try record.account.flatMap { try account($0)?.name.rawValue },

@@ -78,8 +78,9 @@ extension SimulatedAppStore {
         let uuid: String
         switch type {
         case .externalPurchaseToken:
-            let subtype = new.subtype.map(AppStoreServerAPI.Subtype.init(rawValue:)) ?? .unreported
-            guard new.transactionID == nil, [.unreported, .created, .activeTokenReminder].contains(subtype) else {
+            let subtype = new.subtype.map { AppStoreServerAPI.Subtype(rawValue: $0) } ?? .unreported
+            let known: [AppStoreServerAPI.Subtype] = [.unreported, .created, .activeTokenReminder]
+            guard new.transactionID == nil, known.contains(subtype) else {
                 throw SimulatorError(
                     .invalidValue,
                     "EXTERNAL_PURCHASE_TOKEN has no transaction, and the subtype UNREPORTED, CREATED or "
