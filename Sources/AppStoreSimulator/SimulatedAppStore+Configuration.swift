@@ -36,10 +36,12 @@ extension SimulatedAppStore {
         package var content: ContentFolder?
         /// The http or https URL for notifications, which replaces the one in the settings; `nil` keeps that one.
         public var notificationsURL: String?
-        /// The transport of notifications; `nil` means that they are stored and not sent.
+        /// The transport of notifications and realtime requests; `nil` means that notifications are stored and not sent.
         public var notificationTransport: (any HTTPTransport)?
         /// The timeout of one notification, in real time.
         public var notificationTimeout = Duration.seconds(30)
+        /// The timeout of a realtime request of Retention Messaging, in real time.
+        public var realtimeTimeout = Duration.milliseconds(700)
         /// The simulator database; `nil` means SQLite in the data folder. The store closes it.
         public var database: (any SQLDatabase)?
 

@@ -16,18 +16,24 @@ extension SimulatedAppStore {
         try database.read { try SimulatorDatabase($0).accounts().map(\.name) }
     }
 
-    /// Turns the auto-renewal of a subscription off.
+    /// Turns the auto-renewal of a subscription off. Before that, the customer sees a retention message if the app's
+    /// server has set up one (``showRetentionMessage(of:for:locale:)``). Whatever the server answers, the customer
+    /// cancels.
     ///
     /// - Parameters:
     ///   - product: The current or next product of the subscription.
     ///   - name: The account.
-    /// - Returns: The latest transaction of the subscription.
-    /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`).
+    ///   - locale: The locale of the device, such as `en-US`; `nil` means that of the catalogue.
+    /// - Returns: The latest transaction of the subscription, with the message.
+    /// - Throws: `SimulatorError` (`unknownAccount`, `unknownSubscription`; `invalidValue` for an invalid locale).
     @discardableResult
     public func cancel(
-        _ product: ProductID, for name: AccountName
+        _ product: ProductID, for name: AccountName, locale: String? = nil
     ) async throws -> StoreControlWire.Transaction {
-        try await change(product, for: name) { StoreRules.setAutoRenew(false, $1, at: $0.now) }
+        let message = try await retentionMessageBeforeCancelling(product, for: name, locale: locale)
+        var transaction = try await change(product, for: name) { StoreRules.setAutoRenew(false, $1, at: $0.now) }
+        transaction.retentionMessage = message
+        return transaction
     }
 
     /// The maximum number of transactions in one list or receipt. Signing so many takes one or two seconds. Lists with
@@ -221,9 +227,18 @@ extension SimulatorEvent {
 
     /// Returns the running subscription of a product that the account pays for. Throws `unknownSubscription`.
     func runningSubscription(of product: ProductID) throws -> SubscriptionState {
-        for record in try db.subscriptions(of: account.id) {
-            let state = state(of: record)
-            guard state.isRunning, record.share == nil else { continue }
+        try db.runningSubscription(of: product, account) { state(of: $0) }
+    }
+}
+
+extension SimulatorDatabase {
+    /// Returns the running subscription of a product that the account pays for. Throws `unknownSubscription`.
+    func runningSubscription(
+        of product: ProductID, _ account: Account, _ state: (SubscriptionRecord) -> SubscriptionState
+    ) throws -> SubscriptionState {
+        for record in try subscriptions(of: account.id) where record.share == nil {
+            let state = state(record)
+            guard state.isRunning else { continue }
             if state.current.plan.productID == product || record.renewal.plan.productID == product { return state }
         }
         throw SimulatorError(

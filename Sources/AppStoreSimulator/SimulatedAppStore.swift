@@ -40,6 +40,8 @@ public final class SimulatedAppStore: Sendable {
     let catalogues: StorefrontCatalogues
     let senderTask = Locked<Task<Void, Never>?>(nil)
     let isRunningScenario = Locked(false)
+    /// The performance test that runs; `nil` if none does.
+    let performanceTest = Locked<RunningTest?>(nil)
 
     /// Virtual time.
     public var clock: any WallClock { virtualClock }
@@ -115,6 +117,7 @@ public final class SimulatedAppStore: Sendable {
     /// Ends all waiting, completes the writes that have begun, and closes the database. Later calls fail.
     public func close() async {
         signal.close()
+        await stopPerformanceTest()
         await stopSending()
         await database.close()
     }

@@ -64,8 +64,6 @@ extension StoreControlWire {
         package init(productID: ProductID) { self.productID = productID }
     }
 
-    package typealias Cancel = OfProduct
-
     /// Turns renewal on again.
     package struct Resume: Codable, Sendable, Equatable {
         package var productID: ProductID
@@ -138,6 +136,8 @@ extension StoreControlWire {
         /// The id of the order for a look-up with the App Store Server API, or `nil` for an order that was not sold and
         /// for a family member's share.
         public var orderID: String?
+        /// The retention message that the customer saw; only in the answer to a cancellation.
+        public var retentionMessage: RetentionMessage?
 
         /// Creates a transaction.
         ///
@@ -154,10 +154,12 @@ extension StoreControlWire {
         ///   - revocationDate: The date on which the store revoked the purchase.
         ///   - orderID: The id of the order for a look-up with the App Store Server API, or `nil` for an order that was
         ///     not sold and for a family member's share.
+        ///   - retentionMessage: The retention message that the customer saw.
         public init(
             transactionID: TransactionID, originalTransactionID: TransactionID, productID: ProductID, state: String,
             signedTransaction: String, signedRenewalInfo: String? = nil, purchaseDate: Date? = nil,
-            expiresDate: Date? = nil, revocationDate: Date? = nil, orderID: String? = nil
+            expiresDate: Date? = nil, revocationDate: Date? = nil, orderID: String? = nil,
+            retentionMessage: RetentionMessage? = nil
         ) {
             self.transactionID = transactionID
             self.originalTransactionID = originalTransactionID
@@ -169,6 +171,7 @@ extension StoreControlWire {
             self.expiresDate = expiresDate
             self.revocationDate = revocationDate
             self.orderID = orderID
+            self.retentionMessage = retentionMessage
         }
     }
 

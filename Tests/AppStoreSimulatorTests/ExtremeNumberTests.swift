@@ -55,7 +55,21 @@ import Testing
             .put, "/inApps/v1/transactions/\(subscription.originalTransactionID)/appAccountToken",
             #"{"appAccountToken":"7e3fb20b-4cdb-47cc-936d-99d65f608138"}"#)
         try await store.deliverNotifications()
+        try await populateRetentionMessaging(test, client, subscription)
         return try await store.exportState()
+    }
+
+    /// Adds an image, a default message, a message that the customer saw, and a performance test.
+    private static func populateRetentionMessaging(
+        _ test: TestStore, _ client: ServerClient, _ subscription: StoreControlWire.Subscription
+    ) async throws {
+        try await client.upload(Pictures.full, UUID())
+        try await client.setDefault(try await client.uploadMessage())
+        try await test.store.setRealtimeURL("https://server.example")
+        try await test.store.showRetentionMessage(of: subscription.productID, for: "anna")
+        let original = try #require(subscription.originalTransactionID.number)
+        _ = try await test.store.beginPerformanceTest(of: original)
+        await test.store.performanceTest.withLock { $0?.task }?.value
     }
 
     /// A catalogue in which Anna's subscription and her non-consumable are shared.

@@ -4,11 +4,11 @@ Reads one JSON object on standard input:
     {"url": "http://127.0.0.1:1234", "key": "<path of the .p8 file>", "keyID": "...", "issuerID": "...",
      "bundleID": "...", "root": "<path of the root's DER>", "client": "sync" or "async",
      "names": {"transaction": "...", "original": "...", "coins": "...", "app": "...", "order": "...",
-               "product": "...", "group": "...", "testToken": "...", "now": 1767225600000}}
+               "product": "...", "group": "...", "testToken": "...", "performanceTest": "...", "now": 1767225600000}}
 
 Prints one JSON object:
     {"calls": {"get_transaction_info": [{"type": "TransactionInfoResponse", "answer": {...}}], ...},
-     "excused": {"upload_image": {"reason": "...", "status": 400, "code": 4000000}, ...},
+     "excused": {"async_close": {"reason": "..."}},
      "refusals": {"unknown transaction": [404, 4040010], ...}, "verified": 17, "faults": ["..."]}
 
 Faults are: a public method that is neither called nor excused, a listed method that the client does not have, and a call
@@ -23,14 +23,17 @@ Needs the PyPI package app-store-server-library, and httpx for the asynchronous 
 import asyncio
 import inspect
 import json
+import struct
 import sys
 import uuid
 import warnings
+import zlib
 
 import attrs
 from appstoreserverlibrary import api_client
 from appstoreserverlibrary.api_client import APIException, GetTransactionHistoryVersion
 from appstoreserverlibrary.models.AccountTenure import AccountTenure
+from appstoreserverlibrary.models.BulletPoint import BulletPoint
 from appstoreserverlibrary.models.ConsumptionRequest import ConsumptionRequest
 from appstoreserverlibrary.models.ConsumptionRequestV1 import ConsumptionRequestV1
 from appstoreserverlibrary.models.ConsumptionStatus import ConsumptionStatus
@@ -40,6 +43,8 @@ from appstoreserverlibrary.models.DeliveryStatusV1 import DeliveryStatusV1
 from appstoreserverlibrary.models.Environment import Environment
 from appstoreserverlibrary.models.ExtendReasonCode import ExtendReasonCode
 from appstoreserverlibrary.models.ExtendRenewalDateRequest import ExtendRenewalDateRequest
+from appstoreserverlibrary.models.HeaderPosition import HeaderPosition
+from appstoreserverlibrary.models.ImageSize import ImageSize
 from appstoreserverlibrary.models.InAppOwnershipType import InAppOwnershipType
 from appstoreserverlibrary.models.LifetimeDollarsPurchased import LifetimeDollarsPurchased
 from appstoreserverlibrary.models.LifetimeDollarsRefunded import LifetimeDollarsRefunded
@@ -56,6 +61,7 @@ from appstoreserverlibrary.models.Status import Status
 from appstoreserverlibrary.models.Subtype import Subtype
 from appstoreserverlibrary.models.TransactionHistoryRequest import Order, ProductType, TransactionHistoryRequest
 from appstoreserverlibrary.models.UpdateAppAccountTokenRequest import UpdateAppAccountTokenRequest
+from appstoreserverlibrary.models.UploadMessageImage import UploadMessageImage
 from appstoreserverlibrary.models.UploadMessageRequestBody import UploadMessageRequestBody
 from appstoreserverlibrary.models.UserStatus import UserStatus
 from appstoreserverlibrary.signed_data_verifier import SignedDataVerifier, VerificationException
@@ -112,39 +118,82 @@ def calls(names):
             (None, NotificationHistoryRequest(
                 notificationType=NotificationTypeV2.SUBSCRIBED, notificationSubtype=Subtype.INITIAL_BUY, **dates)),
         ],
+        **retention_calls(names),
     }
 
 
-MESSAGING = "the simulated store has no retention messaging"
+def png(width, height, color=2):
+    """Returns a black picture as a PNG file; color is the colour type of the header."""
+    def chunk(kind, content):
+        return struct.pack(">I", len(content)) + kind + content + struct.pack(">I", zlib.crc32(kind + content))
+
+    samples = {2: 3, 6: 4}[color]
+    header = struct.pack(">IIBBBBB", width, height, 8, color, 0, 0, 0)
+    pixels = zlib.compress((b"\0" + bytes(width * samples)) * height)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
+
+
+IMAGE, BULLET, SPARE = (uuid.UUID(int=number) for number in (1, 2, 3))
+RICH, PLAIN = (uuid.UUID(int=number) for number in (4, 5))
+UNKNOWN = uuid.UUID(int=99)
+
+
+def message(**changes):
+    """Returns a message with an image and a bullet point, and without the limits that Apple's model has."""
+    with attrs.validators.disabled():
+        point = BulletPoint(text=changes.pop("text", "t"), imageIdentifier=BULLET, altText="a")
+        members = {
+            "header": "h" * 66, "body": "b" * 144, "headerPosition": HeaderPosition.ABOVE_IMAGE,
+            "image": UploadMessageImage(imageIdentifier=IMAGE, altText="a" * 150),
+            "bulletPoints": [point] * changes.pop("points", 5)}
+        return UploadMessageRequestBody(**{**members, **changes})
+
+
+def long_text():
+    with attrs.validators.disabled():
+        return UploadMessageImage(imageIdentifier=IMAGE, altText="a" * 151)
+
+
+def realtime_url(url):
+    with attrs.validators.disabled():
+        return RealtimeUrlRequest(realtimeURL=url)
+
+
+def retention_calls(names):
+    """Returns the calls of the Retention Messaging API, like calls()."""
+    product = names["product"]
+    default = DefaultConfigurationRequest(messageIdentifier=RICH)
+    return {
+        "upload_image": [
+            (IMAGE, png(3840, 160)), (BULLET, png(64, 64), ImageSize.BULLET_POINT),
+            (SPARE, png(3840, 2160), ImageSize.FULL_SIZE)],
+        "get_image_list": [()],
+        "upload_message": [(RICH, message()), (PLAIN, UploadMessageRequestBody(header="h", body="b"))],
+        "get_message_list": [()],
+        "configure_default_message": [(product, "en-US", default), (product, "de", default)],
+        "get_default_message": [(product, "en-US")],
+        "delete_default_message": [(product, "de")],
+        "configure_realtime_url": [(RealtimeUrlRequest(realtimeURL="https://example.com/retention"),)],
+        "get_realtime_url": [()],
+        "initiate_performance_test": [(PerformanceTestRequest(originalTransactionId=names["original"]),)],
+        "get_performance_test_results": [(names["performanceTest"],)],
+        "delete_realtime_url": [()],
+        "delete_message": [(PLAIN,)],
+        "delete_image": [(SPARE,)],
+    }
 
 
 def excused():
     """Returns, for each excused method, the reason, and the arguments of a call that the store must refuse. If these are None,
     the method is not called."""
-    identifier = uuid.uuid4()
-    return {
-        "upload_image": (MESSAGING, (identifier, b"no picture")),
-        "delete_image": (MESSAGING, (identifier,)),
-        "get_image_list": (MESSAGING, ()),
-        "upload_message": (MESSAGING, (identifier, UploadMessageRequestBody(header="h", body="b"))),
-        "delete_message": (MESSAGING, (identifier,)),
-        "get_message_list": (MESSAGING, ()),
-        "configure_default_message": (
-            MESSAGING, ("product", "de", DefaultConfigurationRequest(messageIdentifier=identifier))),
-        "delete_default_message": (MESSAGING, ("product", "de")),
-        "get_default_message": (MESSAGING, ("product", "de")),
-        "configure_realtime_url": (MESSAGING, (RealtimeUrlRequest(realtimeURL="https://example.com"),)),
-        "delete_realtime_url": (MESSAGING, ()),
-        "get_realtime_url": (MESSAGING, ()),
-        "initiate_performance_test": (MESSAGING, (PerformanceTestRequest(originalTransactionId="1"),)),
-        "get_performance_test_results": (MESSAGING, ("request",)),
-        "async_close": ("closes the asynchronous client without a request", None),
-    }
+    return {"async_close": ("closes the asynchronous client without a request", None)}
 
 
 def refused(names):
     """Returns, by title, the method and the arguments of each call that the store must refuse."""
     reversed_dates = TransactionHistoryRequest(startDate=2, endDate=1)
+    product = names["product"]
+    default = DefaultConfigurationRequest(messageIdentifier=UNKNOWN)
     return {
         "unknown transaction": ("get_transaction_info", ("77",)),
         "no transaction": ("get_transaction_info", ("x",)),
@@ -152,6 +201,37 @@ def refused(names):
         "bad dates": (
             "get_transaction_history", (names["original"], None, reversed_dates, GetTransactionHistoryVersion.V2)),
         "unknown extension": ("get_status_of_subscription_renewal_date_extensions", ("nobody", names["product"])),
+        "no image": ("upload_image", (UNKNOWN, b"no picture")),
+        "transparent image": ("upload_image", (UNKNOWN, png(3840, 160, 6))),
+        "small image": ("upload_image", (UNKNOWN, png(64, 64))),
+        "known image": ("upload_image", (IMAGE, png(3840, 160))),
+        "used image": ("delete_image", (IMAGE,)),
+        "used bullet point": ("delete_image", (BULLET,)),
+        "unknown image": ("delete_image", (UNKNOWN,)),
+        "long header": ("upload_message", (UNKNOWN, message(header="h" * 67))),
+        "long body": ("upload_message", (UNKNOWN, message(body="b" * 145))),
+        "long alternative text": ("upload_message", (UNKNOWN, message(image=long_text()))),
+        "long bullet point": ("upload_message", (UNKNOWN, message(text="t" * 67))),
+        "six bullet points": ("upload_message", (UNKNOWN, message(points=6))),
+        "header above no image": ("upload_message", (UNKNOWN, message(image=None))),
+        "bullet point as image": (
+            "upload_message", (UNKNOWN, message(image=UploadMessageImage(imageIdentifier=BULLET, altText="a")))),
+        "known message": ("upload_message", (RICH, message())),
+        "unknown message": ("delete_message", (UNKNOWN,)),
+        "unknown default message": ("configure_default_message", (product, "en-US", default)),
+        "default message of no subscription": ("configure_default_message", (names["coins"], "en-US", default)),
+        "default message of no locale": ("get_default_message", (product, "en_US")),
+        "no default message": ("get_default_message", (product, "de")),
+        "default message deleted twice": ("delete_default_message", (product, "de")),
+        "URL without TLS": ("configure_realtime_url", (realtime_url("http://example.com"),)),
+        "long URL": ("configure_realtime_url", (realtime_url("https://example.com/" + "x" * 237),)),
+        "no URL": ("get_realtime_url", ()),
+        "URL deleted twice": ("delete_realtime_url", ()),
+        "test without URL": (
+            "initiate_performance_test", (PerformanceTestRequest(originalTransactionId=names["original"]),)),
+        "test of no transaction": ("initiate_performance_test", (PerformanceTestRequest(originalTransactionId="x"),)),
+        "results without identifier": ("get_performance_test_results", ("x",)),
+        "results of no test": ("get_performance_test_results", (str(UNKNOWN),)),
     }
 
 
@@ -189,6 +269,10 @@ class Judge:
             return members
         if isinstance(value, (list, tuple)):
             return [self.plain(element, where) for element in value]
+        if isinstance(value, dict):
+            return {self.plain(name, where): self.plain(member, where) for name, member in value.items()}
+        if isinstance(value, uuid.UUID):
+            return str(value)
         return getattr(value, "value", value)
 
     def verify(self, name, document, where):

@@ -75,7 +75,11 @@ import Testing
         ("joinFamily", "family join home bert", [:]), ("leaveFamily", "family leave home bert", [:]),
         ("products", "products", [:]), ("clock", "clock", [:]), ("setClockRate", "clock rate frozen", [:]),
         ("buy", "buy ada MONTHLY --app-account-token 0b6ac7a4-3d5e-4c7c-9a5c-111111111111", [:]),
-        ("advance", "advance P1M", [:]), ("renew", "renew ada MONTHLY", [:]), ("cancel", "cancel ada MONTHLY", [:]),
+        ("advance", "advance P1M", [:]), ("renew", "renew ada MONTHLY", [:]),
+        ("set", "settings set realtimeURL http://127.0.0.1:1/", [:]),
+        ("showRetentionMessage", "retention-messages show ada MONTHLY --locale en-US", [:]),
+        ("cancel", "cancel ada MONTHLY --locale de-DE", [:]),
+        ("retentionMessages", "retention-messages list --account ada", [:]),
         ("resume", "resume ada MONTHLY --renews-to YEARLY", [:]),
         ("resume", "resume ada MONTHLY --renews-to MONTHLY", [:]),
         ("increasePrice", "price-increase MONTHLY 99.99", [:]), ("priceIncreases", "price-increases", [:]),
@@ -141,10 +145,41 @@ import Testing
         }
         let document = try await document(of: service.url)
         let controls = document.filter { $0.path.hasPrefix("/control/") }.map(\.operation)
-        // The simulator's tests redeem codes with another catalogue; notifications need a server; `souk scenario run`
-        // needs no simulator.
-        let elsewhere = ["redeem", "notifications", "deliverNotifications", "resendNotification", "runScenario"]
+        // The simulator's tests redeem codes with another catalogue; notifications need a server; a review needs an
+        // upload; `souk scenario run` needs no simulator.
+        let elsewhere = [
+            "redeem", "notifications", "deliverNotifications", "resendNotification", "reviewRetentionMessage",
+            "runScenario",
+        ]
         #expect(Set(controls) == Set(Self.steps.map(\.operation) + elsewhere))
+        #expect(await service.stop() == 0)
+    }
+
+    @Test func `a cancellation prints what the customer saw, and a review needs one uploaded message or image`()
+        async throws
+    {
+        let folder = try TemporaryFolder()
+        let service = try await SoukService([
+            "simulate", "--catalog", TestFiles.darkroom, "--data", folder.file("store"), "--time-rate", "frozen",
+        ])
+        _ = try await store(service, ["account", "create", "ada"])
+        _ = try await store(service, ["buy", "ada", Self.monthly])
+        let plain = try await store(service, ["cancel", "ada", Self.monthly])
+        #expect(plain.status == 0 && plain.output.split(separator: "\n").count == 1)
+        _ = try await store(service, ["settings", "set", "errors.realtime", "TIMED_OUT"])
+        _ = try await store(service, ["settings", "set", "realtimeURL", "http://127.0.0.1:1/"])
+        _ = try await store(service, ["resume", "ada", Self.monthly])
+        let cancelled = try await store(service, ["cancel", "ada", Self.monthly])
+        #expect(cancelled.output.contains("\nthe customer saw no message ("), "\(cancelled.output)")
+        let list = try await store(service, ["retention-messages", "list"])
+        #expect(Self.words(list.output).contains("TIMED_OUT nothing"), "\(list.output)")
+        let unknown = "7e3fb20b-4cdb-47cc-936d-99d65f608138"
+        for (words, status) in [
+            (["APPROVED", "--message", unknown], 1), (["APPROVED", "--image", unknown], 1), (["APPROVED"], 2),
+            (["MAYBE", "--message", unknown], 2), (["APPROVED", "--message", unknown, "--image", unknown], 2),
+        ] as [([String], Int32)] {
+            #expect(try await store(service, ["retention-messages", "review"] + words).status == status, "\(words)")
+        }
         #expect(await service.stop() == 0)
     }
 

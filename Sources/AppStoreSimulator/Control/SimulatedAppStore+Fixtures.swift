@@ -57,6 +57,7 @@ extension SimulatedAppStore {
                 for table in tables.reversed() { try sql.execute("DELETE FROM \(table)") }
                 for table in tables { try sql.insert(fixture.rows[table] ?? [], into: table) }
                 try db.endLostAttempts()
+                try db.endLostPerformanceTests()
                 try db.forgetSignatures()
                 anchor.base = base.now().wholeMilliseconds
                 anchor.reading = max(fixture.now, try db.clock().reading).wholeMilliseconds

@@ -72,6 +72,22 @@ public struct StoreSetting: Sendable, Hashable {
     public static let notificationsOutOfOrder = StoreSetting(
         name: "notificationsOutOfOrder", kind: .flag,
         summary: "of two notifications of one purchase that wait, the later one is sent first")
+    /// The URL of the app's server for realtime requests of Retention Messaging.
+    public static let realtimeURL = StoreSetting(
+        name: "realtimeURL", kind: .url, summary: "the URL for realtime requests of Retention Messaging")
+    /// Whether uploaded messages and images wait for a review, as in production.
+    public static let retentionReview = StoreSetting(
+        name: "retentionReview", kind: .flag,
+        summary: "uploaded retention messages and images wait for a review, as in production")
+    /// The result of every realtime request, which is then not sent; `off` means that requests are sent.
+    public static let realtimeErrors = StoreSetting(
+        name: "errors.realtime",
+        kind: .choice(["off"] + AppStoreServerAPI.SendAttemptResult.failures.map(\.rawValue)),
+        summary: "the result of a realtime request, which is then not sent")
+    /// The real time before a realtime request is sent, in seconds. It counts towards the time limit of the request.
+    public static let realtimeLatency = StoreSetting(
+        name: "latency.realtime", kind: .seconds, summary: "seconds of real time before a realtime request is sent")
+
     /// The app's shared secret, which is the password of `/verifyReceipt`.
     public static let sharedSecret = StoreSetting(
         name: "sharedSecret", kind: .secret,
@@ -116,6 +132,7 @@ public struct StoreSetting: Sendable, Hashable {
     public static let all: [StoreSetting] =
         [gracePeriod, askToBuy, interruptedPurchases, renewalsFail, storefront, timeRate]
         + [notificationsURL, notificationRetries, notifySkippedTime, notificationDuplicates, notificationsOutOfOrder]
+        + [realtimeURL, retentionReview, realtimeErrors, realtimeLatency]
         + [sharedSecret, verifyReceiptEnvironment, verifyReceiptErrors]
         + [serverAPIRateLimit, serverAPIError, serverAPILatency]
         + InjectedFaults.API.allCases.map(errors) + InjectedFaults.API.allCases.map(latency)

@@ -41,6 +41,10 @@ struct ColumnForm: Sendable {
         return body.transaction?.productId.map { ProductID.isValid($0) } ?? true
     }
     private static let uuid = ColumnForm(rule: "a UUID") { UUID(text: $0) != nil }
+    private static let lowercasedUUID = ColumnForm(rule: "a UUID in lower case") { text in
+        UUID(text: text)?.lowercased.hasSameBytes(as: text) ?? false
+    }
+    private static let locale = ColumnForm(rule: "a locale such as en-US") { RetentionLocale.isValid($0) }
     private static let earlierTokens = ColumnForm(rule: "pairs of an instant and a token") { text in
         guard text.utf8.count <= longest, let pairs = try? JSONValue(parsing: text).arrayValue else { return false }
         return pairs.allSatisfy { pair in
@@ -117,6 +121,16 @@ struct ColumnForm: Sendable {
         "refund_request": ["reason": word],
         "consumption": ["body": json],
         "promoted_purchase": ["product": product, "offer": text],
+        "retention_image": [
+            "id": lowercasedUUID, "size": choice(UploadedImage.sizes.map(\.rawValue)), "digest": word,
+            "state": choice(UploadedImage.states.map(\.rawValue)),
+        ],
+        "retention_message": [
+            "id": lowercasedUUID, "body": json, "state": choice(UploadedMessage.states.map(\.rawValue)),
+        ],
+        "default_message": ["product": product, "locale": locale, "message": lowercasedUUID],
+        "shown_message": ["body": json],
+        "performance_test": ["id": lowercasedUUID, "body": json],
     ]
 }
 

@@ -92,6 +92,11 @@ enum ColumnRange {
         "refund_request": ["purchase": transaction, "at": event, "declined_at": event],
         "consumption": ["purchase": transaction, "at": event, "version": 1...2],
         "promoted_purchase": ["account": key, "at": event],
+        "retention_image": ["at": event, "width": 1...3840, "height": 1...2160],
+        "retention_message": ["at": event],
+        "default_message": [:],
+        "shown_message": ["id": key, "account": key, "at": event],
+        "performance_test": ["at": event, "is_running": flag],
     ]
 
     /// Throws `unexpectedValue` for a number outside `range`.

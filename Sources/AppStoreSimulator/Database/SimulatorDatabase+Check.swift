@@ -1,3 +1,4 @@
+import AppStorePayloads
 import Foundation
 import Primitives
 import SQLStorage
@@ -30,6 +31,33 @@ extension SimulatorDatabase {
         try sql.each("SELECT * FROM news", []) { _ = try Self.storedUpdate($0) }
         try sql.each("SELECT * FROM notification", []) { _ = try Self.notification($0) }
         try sql.each("SELECT body FROM consumption", []) { _ = try JSONValue(parsing: $0["body"] as String) }
+        try checkRetentionMessaging()
+    }
+
+    /// Checks the messages and their images as an upload does, and reads what customers saw.
+    private func checkRetentionMessaging() throws {
+        let sizes = Dictionary(try retentionImages().map { ($0.id, $0.size) }) { first, _ in first }
+        let messages = try retentionMessages()
+        guard sizes.count <= UploadedImage.limit, messages.count <= UploadedMessage.limit else {
+            throw SQLError(.unexpectedValue, "The simulator database has too many images or messages.")
+        }
+        for message in messages {
+            do {
+                try message.body.check { sizes[$0] }
+            } catch {
+                throw SQLError(
+                    .unexpectedValue, "The simulator database has an invalid message: \(message.id.lowercased).")
+            }
+        }
+        try sql.each("SELECT * FROM shown_message", []) { row in
+            let shown = try Self.shownMessage(row)
+            guard shown.number == (try row["id"] as Int64), shown.at.microseconds == (try row["at"] as Int64) else {
+                throw SQLError(.unexpectedValue, "The simulator database has an invalid shown message.")
+            }
+        }
+        try sql.each("SELECT body FROM performance_test", []) { row in
+            _ = try AppStoreServerAPI.PerformanceTestResultResponse(json: JSONValue(parsing: row["body"] as String))
+        }
     }
 
     /// The maximum number of periods of an imported subscription: one each day for five centuries.

@@ -9,6 +9,7 @@ enum SimulatorSchema {
         SQLMigration("0001 books", [.sqlite: initial]), SQLMigration("0002 notifications", [.sqlite: notifications]),
         SQLMigration("0003 deliveries", [.sqlite: deliveries]), SQLMigration("0004 server api", [.sqlite: serverAPI]),
         SQLMigration("0005 promoted purchases", [.sqlite: promotedPurchases]),
+        SQLMigration("0006 retention messaging", [.sqlite: retentionMessaging]),
     ]
 
     /// The name of the current version of the tables.
@@ -310,5 +311,51 @@ enum SimulatorSchema {
             at INTEGER NOT NULL,
             PRIMARY KEY (account, product)
         ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let retentionMessaging = """
+        -- The images of retention messages, without their pixels.
+        CREATE TABLE retention_image (
+            id TEXT PRIMARY KEY,
+            at INTEGER NOT NULL,
+            size TEXT NOT NULL,
+            width INTEGER NOT NULL,
+            height INTEGER NOT NULL,
+            digest TEXT NOT NULL,
+            state TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        -- The body is the JSON of the upload.
+        CREATE TABLE retention_message (
+            id TEXT PRIMARY KEY,
+            at INTEGER NOT NULL,
+            body TEXT NOT NULL,
+            state TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE default_message (
+            product TEXT NOT NULL,
+            locale TEXT NOT NULL,
+            message TEXT NOT NULL REFERENCES retention_message (id),
+            PRIMARY KEY (product, locale)
+        ) STRICT, WITHOUT ROWID;
+
+        -- What customers saw before they cancelled a subscription; the body is JSON of the control API.
+        CREATE TABLE shown_message (
+            id INTEGER PRIMARY KEY,
+            account INTEGER NOT NULL REFERENCES account (id),
+            at INTEGER NOT NULL,
+            body TEXT NOT NULL
+        ) STRICT;
+        CREATE INDEX shown_message_of_account ON shown_message (account, id);
+
+        -- The body is the JSON of Apple's response.
+        CREATE TABLE performance_test (
+            id TEXT PRIMARY KEY,
+            at INTEGER NOT NULL,
+            is_running INTEGER NOT NULL,
+            body TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX performance_test_running ON performance_test (id) WHERE is_running = 1;
         """
 }

@@ -18,7 +18,7 @@ enum StoreEndpoints {
     /// The endpoints in the order of the documents.
     static let all: [Endpoint<StoreHandler>] =
         device + clock + accounts + families + devices + catalogue + purchases + subscriptions + transactions
-        + notifications + state + documents
+        + notifications + retentionMessages + state + documents
 
     /// The path parameters: a description of each, and the error for an unknown value.
     static let pathParameters: [String: (summary: String, refusal: SimulatorError.Code?)] = [

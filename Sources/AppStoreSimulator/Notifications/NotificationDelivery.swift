@@ -10,7 +10,7 @@ import StoreModel
 ///     let result = try await delivery.send(signedPayload, to: "https://example.com/notifications")
 ///
 /// Up to five redirects are followed as POST, but not status 303, and not from https to http. The body of the response
-/// is read up to `answerLimit` and discarded.
+/// is read up to `answerLimit`; `send` discards it.
 struct NotificationDelivery: Sendable {
     let transport: any HTTPTransport
     /// The timeout of the attempt in real time, with its redirects and the body of the last response.
@@ -23,31 +23,41 @@ struct NotificationDelivery: Sendable {
     func send(
         _ signedPayload: String, to url: String
     ) async throws(CancellationError) -> AppStoreServerAPI.SendAttemptResult {
+        try await exchange(signedPayload, to: url).result
+    }
+
+    /// Sends a signed payload and returns Apple's result for it, with at most `answerLimit` bytes of the response. Throws
+    /// if the task is cancelled.
+    func exchange(
+        _ signedPayload: String, to url: String
+    ) async throws(CancellationError) -> (result: AppStoreServerAPI.SendAttemptResult, body: [UInt8]) {
         let end = ContinuousClock.now + deadline
         let body = HTTPBody.json(["signedPayload": .string(signedPayload)])
         var trail = RedirectTrail(from: url)
         while true {
             let answer: HTTPResponse
+            let content: [UInt8]
             do {
                 let request = HTTPRequest(
                     method: .post, url: trail.url, headers: ["Content-Type": "application/json"], body: body,
                     timeout: max(end - .now, .milliseconds(1)))
                 answer = try await transport.send(request)
-                try await Self.discard(answer.body)
+                content = try await Self.content(of: answer.body)
             } catch {
                 if Task.isCancelled { throw CancellationError() }
-                return .init(error)
+                return (.init(error), [])
             }
-            guard RedirectTrail.statuses.contains(answer.status) else { return .init(answer) }
-            if let result = trail.follow(answer.headers["Location"]) { return result }
+            guard RedirectTrail.statuses.contains(answer.status) else { return (.init(answer), content) }
+            if let result = trail.follow(answer.headers["Location"]) { return (result, []) }
         }
     }
 
-    private static func discard(_ body: HTTPBody) async throws {
-        guard case .stream(let stream) = body else { return }
-        var left = answerLimit
-        while left > 0, let chunk = try await stream.next() { left -= chunk.count }
+    private static func content(of body: HTTPBody) async throws -> [UInt8] {
+        guard case .stream(let stream) = body else { return Array((body.buffered ?? []).prefix(answerLimit)) }
+        var content: [UInt8] = []
+        while content.count < answerLimit, let chunk = try await stream.next() { content += chunk }
         stream.cancel()
+        return content
     }
 }
 
@@ -91,6 +101,12 @@ struct RedirectTrail: Sendable {
 }
 
 extension AppStoreServerAPI.SendAttemptResult {
+    /// The results of attempts that failed.
+    static let failures: [Self] = [
+        .timedOut, .tlsIssue, .circularRedirect, .noResponse, .socketIssue, .unsupportedCharset, .invalidResponse,
+        .prematureClose, .unsuccessfulHttpResponseCode, .other,
+    ]
+
     /// Creates the result of an attempt from its last response.
     init(_ answer: HTTPResponse) {
         switch answer.status {

@@ -9,7 +9,10 @@ extension SimulatedAppStore {
     /// Ends the attempts of an earlier run, and starts to send if there is a transport. Throws `SimulatorError`
     /// (`invalidValue`) for an invalid URL.
     func startSending() async throws {
-        try await database.write { try SimulatorDatabase($0).endLostAttempts() }
+        try await database.write { sql in
+            try SimulatorDatabase(sql).endLostAttempts()
+            try SimulatorDatabase(sql).endLostPerformanceTests()
+        }
         if let url = configuration.notificationsURL,
             try database.read({ SendingRules(try SimulatorDatabase($0).settings()).url }) != url
         {

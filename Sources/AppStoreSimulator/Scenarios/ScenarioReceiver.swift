@@ -4,8 +4,8 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// A transport in place of the app's server. It answers notifications with the responses that the scenario sets,
-/// without a listener.
+/// A transport in place of the app's server. It answers notifications and realtime requests with the responses that the
+/// scenario sets, without a listener.
 final class ScenarioReceiver: HTTPTransport {
     /// The responses to the attempts to send one notification, in order. The last one is repeated.
     struct Script: Sendable, Hashable {
@@ -18,31 +18,62 @@ final class ScenarioReceiver: HTTPTransport {
         case status(Int)
         case redirect
         case failure(HTTPError.Code)
+        case json(JSONValue)
     }
 
     private struct State {
         var script = Script.accepting
         /// The number of attempts for each notification since the script was set.
         var attempts: [String: Int] = [:]
+        var realtimeAnswer = Answer.json([:])
     }
 
     private let state = Locked(State())
 
     /// Sets the script of later attempts.
-    func follow(_ script: Script) { state.withLock { $0 = State(script: script) } }
+    func follow(_ script: Script) {
+        state.withLock { state in
+            state.script = script
+            state.attempts = [:]
+        }
+    }
+
+    /// Sets the answer to later realtime requests.
+    func answerRealtimeRequests(_ answer: RealtimeAnswer) { state.withLock { $0.realtimeAnswer = answer.answer } }
 
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let body = try await request.body.json()
-        let uuid = body["signedPayload"]?.stringValue.flatMap(SignedContent.json)?["notificationUUID"]?.stringValue
+        let payload = body["signedPayload"]?.stringValue.flatMap(SignedContent.json)
+        let uuid = payload?["notificationUUID"]?.stringValue
         let answer = state.withLock { state in
+            if payload?["requestIdentifier"] != nil { return state.realtimeAnswer }
             let count = state.attempts[uuid ?? "", default: 0]
             state.attempts[uuid ?? ""] = count + 1
             return state.script.answers[min(count, state.script.answers.count - 1)]
         }
         switch answer {
         case .status(let status): return HTTPResponse(status: status)
+        case .json(let json): return HTTPResponse(status: 200, json: json)
         case .redirect: return HTTPResponse(status: 307, headers: ["Location": request.url])
         case .failure(let code): throw HTTPError(code, "The scenario sets this failure of the receiver.")
+        }
+    }
+}
+
+extension ScenarioReceiver {
+    /// The answer to realtime requests: a status, a word, or the JSON of a response.
+    struct RealtimeAnswer: Sendable {
+        fileprivate let answer: Answer
+
+        init(_ place: JSONPlace) throws {
+            if case .object = place.value {
+                answer = .json(place.value)
+            } else if let answer = ScenarioReceiver.Script.answer(place.value) {
+                self.answer = answer
+            } else {
+                throw place.finding(
+                    "this should be Apple's RealtimeResponseBody, a status such as 500, or one of \(Script.choices)")
+            }
         }
     }
 }
@@ -65,17 +96,20 @@ extension ScenarioReceiver.Script {
         }
         var answers: [ScenarioReceiver.Answer] = []
         for place in places {
-            if let status = place.value.intValue, (100...599).contains(status) {
-                answers.append(.status(status))
-            } else if let answer = place.value.stringValue.flatMap({ Self.words[$0] }) {
-                answers.append(answer)
-            } else {
-                let words = Self.words.keys.sorted().joined(separator: ", ")
-                throw place.finding("a receiver answers with a status such as 200 or 500, or one of \(words)")
+            guard let answer = Self.answer(place.value) else {
+                throw place.finding("a receiver answers with a status such as 200 or 500, or one of \(Self.choices)")
             }
+            answers.append(answer)
         }
         self.init(answers: answers)
     }
+
+    fileprivate static func answer(_ value: JSONValue) -> ScenarioReceiver.Answer? {
+        if let status = value.intValue, (100...599).contains(status) { return .status(status) }
+        return value.stringValue.flatMap { words[$0] }
+    }
+
+    fileprivate static var choices: String { words.keys.sorted().joined(separator: ", ") }
 }
 
 /// The payloads of JWS values, read without verification.

@@ -97,6 +97,9 @@ private struct ScenarioRun {
         case .receiver(let script):
             receiver.follow(script)
             return []
+        case .realtime(let answer):
+            receiver.answerRealtimeRequests(answer)
+            return []
         case .calls(let calls):
             for call in calls {
                 let lines = try await perform(call, step)

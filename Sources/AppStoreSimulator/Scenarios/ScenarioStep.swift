@@ -12,6 +12,8 @@ struct ScenarioStep: Sendable {
         case calls([ScenarioCall])
         /// Sets the responses of the receiver to later notifications.
         case receiver(ScenarioReceiver.Script)
+        /// Sets the answer of the receiver to later realtime requests.
+        case realtime(ScenarioReceiver.RealtimeAnswer)
         case expect(ScenarioExpectation)
     }
 
@@ -96,6 +98,7 @@ enum ScenarioWords {
             $0.objectValue.map(ScenarioExpectation.line) ?? ""
         },
         "receiver": Word { place, _ in .receiver(try ScenarioReceiver.Script(place)) },
+        "realtime": Word { place, _ in .realtime(try ScenarioReceiver.RealtimeAnswer(place)) },
         "advance": Word(read: advance), "set": Word(read: set, line: settings),
         "approve": Word { .calls([try answer($0, $1, .approve)]) },
         "decline": Word { .calls([try answer($0, $1, .decline)]) },

@@ -9,12 +9,13 @@ struct ServerAPIHandler: Sendable {
     let respond: @Sendable (ServerCall) throws -> HTTPReply
 }
 
-/// The endpoints of Apple's App Store Server API, on Apple's paths. The id and the summary are the title of Apple's
+/// The endpoints of Apple's App Store Server API and Retention Messaging API, on Apple's paths. The id and the summary are the title of Apple's
 /// page. Routes, rate limits, tests and the list in `Documentation/ServerAPI.md` use this table.
 enum ServerAPIEndpoints {
     /// All endpoints, in the order of the documentation.
     static let all: [Endpoint<ServerAPIHandler>] =
         transactions + history + subscriptions + consumption + extensions + notifications
+        + retentionMessaging
 
     typealias API = AppStoreServerAPI
 

@@ -32,6 +32,14 @@ struct ServerCall: Sendable {
         return number
     }
 
+    /// Returns a UUID. Throws `error` for any other value.
+    func uuid(
+        _ parameter: String, else error: AppStoreServerAPI.ErrorCode = .generalBadRequest
+    ) throws(AppStoreServerAPI.ErrorCode) -> UUID {
+        guard let id = UUID(text: path[parameter]) else { throw error }
+        return id
+    }
+
     /// Returns the value of a query item; `nil` if there is none. Throws `error` for several values.
     func single(
         _ item: String, else error: AppStoreServerAPI.ErrorCode
@@ -52,5 +60,14 @@ struct ServerCall: Sendable {
             throw AppStoreServerAPI.ErrorCode.generalBadRequest
         }
         return AppStorePayload(unchecked: members)
+    }
+
+    /// Reads the body, the file of an image.
+    ///
+    /// Throws `ServerRefusal` with status 415 unless the request has the `Content-Type` that Apple's own clients send:
+    /// `image/png`. Also throws `HTTPError` (`bodyTooLarge`).
+    func image() async throws -> [UInt8] {
+        guard request.headers["Content-Type"]?.lowercased() == "image/png" else { throw ServerRefusal(status: 415) }
+        return try await request.body.collect(upTo: UploadedImage.longestFile)
     }
 }

@@ -19,7 +19,7 @@ struct ServerRoutes: HTTPHandler {
                 }
             }
         }
-        router.refuse = { Self.refusal($0, request: $1).response }
+        router.refuse = { refusal, _ in Self.refusal(refusal).response }
         self.store = store
         self.router = router
     }
@@ -38,10 +38,8 @@ struct ServerRoutes: HTTPHandler {
         }
     }
 
-    private static func refusal(_ refusal: Router.Refusal, request: HTTPRequest) -> ServerRefusal {
+    private static func refusal(_ refusal: Router.Refusal) -> ServerRefusal {
         switch refusal {
-        case .notFound where request.path.hasPrefix(prefix + "v1/messaging/"):
-            ServerRefusal(.generalBadRequest, "Retention messaging is not part of the simulated store.")
         case .notFound: ServerRefusal(status: 404)
         case .methodNotAllowed: ServerRefusal(status: 405)
         case .malformedPath: ServerRefusal(.generalBadRequest)

@@ -54,16 +54,7 @@ struct OfferVerifier: Sendable {
         guard !offer.id.isEmpty, offer.compactJWS != "" else { throw Self.missing }
         if let signature = offer.signature {
             guard !signature.keyID.isEmpty, !signature.signature.isEmpty else { throw Self.missing }
-            guard let key = keys[exactly: signature.keyID] else {
-                throw Self.invalid("The key \(signature.keyID), which signed the offer, is not a key of the store.")
-            }
-            let given = PromotionalOfferSignature(
-                keyID: signature.keyID, nonce: signature.nonce, timestamp: signature.timestamp,
-                signature: signature.signature)
-            let subject = PromotionalOffer(
-                bundleID: bundleID, productID: payment.productID, offerID: offer.id,
-                appAccountToken: payment.appAccountToken)
-            try current(at: instants) { try given.verify(for: subject, key: key, at: $0) }
+            try verify(signature, of: offer.id, for: payment.productID, payment.appAccountToken, at: instants)
             try use(signature.nonce, in: event)
         }
         guard let jws = offer.compactJWS else { return }
@@ -75,7 +66,22 @@ struct OfferVerifier: Sendable {
         try use(signed, in: event)
     }
 
-    private func verified(_ jws: String, at instants: [Date]) throws -> SignedAppStoreRequest {
+    /// Verifies the signature, version 1, of an offer. Throws `SignedDataError`.
+    func verify(
+        _ signature: OfferSignature, of offerID: String, for product: ProductID, _ appAccountToken: UUID?,
+        at instants: [Date]
+    ) throws {
+        guard let key = keys[exactly: signature.keyID] else {
+            throw SignedDataError(
+                .unknownKey, "The key \(signature.keyID), which signed the offer, is not a key of the store.")
+        }
+        let subject = PromotionalOffer(
+            bundleID: bundleID, productID: product, offerID: offerID, appAccountToken: appAccountToken)
+        try current(at: instants) { try signature.verify(for: subject, key: key, at: $0) }
+    }
+
+    /// Verifies a request of the app's server. Throws `SignedDataError`.
+    func verified(_ jws: String, at instants: [Date]) throws -> SignedAppStoreRequest {
         try current(at: instants) { try requests.verify(jws, at: $0) }
     }
 

@@ -5,7 +5,7 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// A client of Apple's App Store Server API over any `HTTPTransport`, for the App Store, its sandbox or a simulator.
+/// A client of Apple's App Store Server API and Retention Messaging API over any `HTTPTransport`, for the App Store, its sandbox or a simulator.
 ///
 ///     let client = AppStoreServerAPIClient(
 ///         configuration: .init(key: key, baseURL: AppStoreServerAPIClient.sandboxURL), transport: CurlTransport())
@@ -17,8 +17,9 @@ import StoreModel
 /// `SignedDataVerifier`. Any transaction of a customer identifies the customer.
 ///
 /// The asynchronous methods throw ``AppStoreServerAPIError``, or `CancellationError` if the task was cancelled.
-/// Failures that may pass are retried with ``Configuration/backoff``. Requests for test notifications, and extensions
-/// without `requestIdentifier`, are not idempotent: they are retried only if the App Store certainly did not act. If
+/// Failures that may pass are retried with ``Configuration/backoff``. Requests for test notifications, extensions
+/// without `requestIdentifier`, and most changes of Retention Messaging are not idempotent: they are retried only if the
+/// App Store certainly did not act. If
 /// the App Store's `Retry-After` is longer than the backoff allows, the call makes no further attempt, and the error's
 /// `retryAfter` has that time.
 public struct AppStoreServerAPIClient: Sendable {
@@ -56,7 +57,7 @@ public struct AppStoreServerAPIClient: Sendable {
         }
     }
 
-    private let connection: AppStoreServerAPIConnection
+    let connection: AppStoreServerAPIConnection
 
     /// Creates a client.
     ///

@@ -15,6 +15,8 @@ struct AppStoreServerAPIConnection: Sendable {
         var path: [String]
         var query: [(String, String)] = []
         var body: JSONValue?
+        /// A file in PNG format, for a call without `body`.
+        var image: [UInt8]?
         /// Whether the call is idempotent.
         var mayRepeat = true
     }
@@ -68,6 +70,9 @@ struct AppStoreServerAPIConnection: Sendable {
         var request = HTTPRequest(method: call.method, url: url, headers: headers)
         if let body = call.body {
             request = HTTPRequest(method: call.method, url: url, headers: headers, json: body)
+        } else if let image = call.image {
+            request.headers["Content-Type"] = "image/png"
+            request.body = .bytes(image)
         }
         request.timeout = configuration.timeout
         if let trace = Traceparent.current { request.headers.add(Traceparent.field, trace.text) }

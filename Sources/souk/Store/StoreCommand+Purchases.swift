@@ -175,7 +175,14 @@ extension StoreCommand {
 
     static let subscriptions: [Command] =
         [
-            subscriptionAction("renew", "Renew the subscription now"), subscriptionAction("cancel", "Turn off renewal"),
+            subscriptionAction("renew", "Renew the subscription now"),
+            action(
+                "cancel ACCOUNT PRODUCT", "Turn off renewal, and show what the customer saw before that",
+                options: [locale]
+            ) { client, arguments in
+                try await client.askForTransaction(
+                    .post, "/accounts/\(arguments.operands[0])/cancel", try cancellation(arguments))
+            },
             action(
                 "resume ACCOUNT PRODUCT", "Turn on renewal again",
                 options: [.init(name: "renews-to", value: "P", help: "the plan that it renews to")]

@@ -26,7 +26,8 @@ enum StoreText {
 
     static func line(_ transaction: StoreControlWire.Transaction) -> TerminalText {
         let end = transaction.expiresDate.map { ", until \(date($0))" } ?? ""
-        return "\(transaction.transactionID) \(transaction.productID): \(transaction.state)\(end)"
+        let text: TerminalText = "\(transaction.transactionID) \(transaction.productID): \(transaction.state)\(end)"
+        return transaction.retentionMessage.map { [text, line($0)].joined(separator: "\n") } ?? text
     }
 
     static func table(_ all: StoreControlWire.Transactions) -> TerminalText {

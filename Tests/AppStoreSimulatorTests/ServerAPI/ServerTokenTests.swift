@@ -110,16 +110,4 @@ struct ServerTokenTests {
             }
         }
     }
-
-    @Test func `an endpoint that is not simulated is refused in Apple's form`() async throws {
-        try await TestStore.withServer { _, client in
-            for (method, path) in [
-                (.get, "image/list"), (.put, "message/5"), (.get, "default/monthly/de"), (.delete, "realtime/url"),
-                (.post, "performanceTest"),
-            ] as [(HTTPRequest.Method, String)] {
-                let code = try await client.code(method, "/inApps/v1/messaging/" + path, "{}")
-                #expect(code == .generalBadRequest)
-            }
-        }
-    }
 }

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import BaseTestSupport
 import EntitlementServer
 import Foundation
@@ -15,6 +16,8 @@ import Testing
     }
 
     static let token = UUID(uuidString: "7E3FB20B-4CDB-47CC-936D-99D65F608138")!
+
+    private static let id = token.uuidString.lowercased()
 
     static let cases: [Case] = [
         Case(line: "GET /inApps/v1/transactions/12") { _ = try await $0.transactionInfo("12") },
@@ -98,9 +101,41 @@ import Testing
                     $0.onlyFailures = true
                 }, paginationToken: "p")
         },
+        Case(line: "DELETE /inApps/v1/messaging/image/\(id)") { try await $0.deleteImage(token) },
+        Case(line: "GET /inApps/v1/messaging/image/list") { _ = try await $0.imageList() },
+        Case(line: "PUT /inApps/v1/messaging/message/\(id)", body: #"{"header":"h","body":"b"}"#) {
+            try await $0.uploadMessage(
+                token,
+                .init {
+                    $0.header = "h"
+                    $0.body = "b"
+                })
+        },
+        Case(line: "DELETE /inApps/v1/messaging/message/\(id)") { try await $0.deleteMessage(token) },
+        Case(line: "GET /inApps/v1/messaging/message/list") { _ = try await $0.messageList() },
+        Case(
+            line: "PUT /inApps/v1/messaging/default/a%20b/en-US", body: #"{"messageIdentifier":"\#(id)"}"#
+        ) { try await $0.setDefaultMessage(token, of: "a b", locale: "en-US") },
+        Case(line: "DELETE /inApps/v1/messaging/default/p/de") {
+            try await $0.deleteDefaultMessage(of: "p", locale: "de")
+        },
+        Case(line: "GET /inApps/v1/messaging/default/p/de") {
+            _ = try await $0.defaultMessage(of: "p", locale: "de")
+        },
+        Case(line: "PUT /inApps/v1/messaging/realtime/url", body: #"{"realtimeURL":"https://a.example"}"#) {
+            try await $0.setRealtimeURL("https://a.example")
+        },
+        Case(line: "DELETE /inApps/v1/messaging/realtime/url") { try await $0.deleteRealtimeURL() },
+        Case(line: "GET /inApps/v1/messaging/realtime/url") { _ = try await $0.realtimeURL() },
+        Case(line: "POST /inApps/v1/messaging/performanceTest", body: #"{"originalTransactionId":"12"}"#) {
+            _ = try await $0.startPerformanceTest(of: "12")
+        },
+        Case(line: "GET /inApps/v1/messaging/performanceTest/result/r") {
+            _ = try await $0.performanceTestResults("r")
+        },
     ]
 
-    @Test(arguments: 0..<21)
+    @Test(arguments: 0..<34)
     func `each method uses Apple's path, query and body`(number: Int) async throws {
         let expected = Self.cases[number]
         let fixture = try ClientFixture([.answer(json: [:])])
@@ -114,7 +149,19 @@ import Testing
         #expect(request.timeout == .seconds(30))
     }
 
-    @Test func `the arguments cover all cases of the table`() { #expect(Self.cases.count == 21) }
+    @Test func `the arguments cover all cases of the table`() { #expect(Self.cases.count == 34) }
+
+    @Test func `an image is sent as a PNG file, with its size`() async throws {
+        for (size, query) in [(nil, ""), (.bulletPoint, "?imageSize=BULLET_POINT")]
+            as [(AppStoreServerAPI.ImageSize?, String)]
+        {
+            let fixture = try ClientFixture([.answer(status: 200)])
+            try await fixture.client.uploadImage(Self.token, [0x89, 0x50], size: size)
+            let request = try #require(fixture.transport.requests.first)
+            #expect("\(request.method) \(request.target)" == "PUT /inApps/v1/messaging/image/\(Self.id)\(query)")
+            #expect(request.headers["Content-Type"] == "image/png" && request.body.buffered == [0x89, 0x50])
+        }
+    }
 
     @Test func `a response has Swift values and keeps unknown members`() async throws {
         let fixture = try ClientFixture([

@@ -78,11 +78,12 @@ import Testing
 
     typealias Call = @Sendable (AppStoreServerAPIClient) async throws -> Void
     static let nonIdempotentCalls: [Call] = [
-        { _ = try await $0.requestTestNotification() }, { _ = try await $0.extendRenewalDate(of: "12", .init()) },
+        { _ = try await $0.requestTestNotification() }, { try await $0.uploadImage(UUID(), []) },
+        { try await $0.deleteMessage(UUID()) }, { _ = try await $0.extendRenewalDate(of: "12", .init()) },
         { _ = try await $0.extendRenewalDates(.init { $0.productId = "p" }) },
     ]
 
-    @Test(arguments: 0..<3)
+    @Test(arguments: 0..<5)
     func `a call that is not idempotent is retried only if it was certainly not executed`(number: Int) async throws {
         for doubtful in [.failure(.connectionLost), .failure(.timeout), .answer(status: 503)] + [
             .refusal(.generalInternalRetryable)

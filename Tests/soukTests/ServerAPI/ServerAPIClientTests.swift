@@ -307,6 +307,43 @@ import Testing
         }
     }
 
+    // MARK: - Retention Messaging
+
+    @Test func `messages are uploaded, shown before a cancellation, and deleted`() async throws {
+        try await withWorld { world in
+            let (client, message, image) = (world.client, UUID(), UUID())
+            let bought = try await world.buy(Self.monthly)
+            #expect(await world.code { try await $0.uploadImage(image, [1]) } == .invalidImage)
+            #expect(await world.code { try await $0.deleteImage(image) } == .imageNotFound)
+            #expect(try await client.imageList().imageIdentifiers == [])
+            try await client.uploadMessage(
+                message,
+                .init {
+                    $0.header = "Stay"
+                    $0.body = "You keep your photos."
+                })
+            let listed = try await client.messageList().messageIdentifiers ?? []
+            #expect(listed.map(\.messageIdentifier) == [message] && listed.map(\.messageState) == [.approved])
+            try await client.setDefaultMessage(message, of: Self.monthly, locale: "en-US")
+            #expect(
+                try await client.defaultMessage(of: Self.monthly, locale: "en-US").messageIdentifier == message)
+            #expect(
+                await world.code { try await $0.defaultMessage(of: Self.monthly, locale: "en_US") } == .invalidLocale)
+            try await client.setRealtimeURL("https://server.example/retention")
+            #expect(try await client.realtimeURL().realtimeURL == "https://server.example/retention")
+            let test = try await client.startPerformanceTest(of: bought.transactionID)
+            let results = try await client.performanceTestResults(try #require(test.requestId))
+            #expect(results.target == "https://server.example/retention" && results.config == test.config)
+            let shown = try await world.store.cancel(Self.monthly, for: "ada", locale: "en-US").retentionMessage
+            #expect(shown?.header == "Stay" && shown?.source == .defaultMessage)
+            try await client.deleteRealtimeURL()
+            #expect(await world.code { try await $0.deleteRealtimeURL() } == .realtimeUrlNotFound)
+            try await client.deleteDefaultMessage(of: Self.monthly, locale: "en-US")
+            try await client.deleteMessage(message)
+            #expect(await world.code { try await $0.deleteMessage(message) } == .messageNotFound)
+        }
+    }
+
     // MARK: - Refusals
 
     @Test func `a client with another key, another key id or a slow clock is refused`() async throws {

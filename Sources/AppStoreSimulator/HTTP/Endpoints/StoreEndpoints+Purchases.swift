@@ -77,7 +77,13 @@ extension StoreEndpoints {
         subscriptionEndpoint("renew", "renew", "Sell the next period now", refusals: [.notNow]) {
             try await $0.renew($2, for: $1)
         },
-        subscriptionEndpoint("cancel", "cancel", "Turn auto-renewal off") { try await $0.cancel($2, for: $1) },
+        endpoint(
+            .post, accountPath + "/cancel", "cancel",
+            "Turn auto-renewal off, after the retention message if there is one",
+            taking: StoreControlWire.Cancel.self, refusals: [.unknownSubscription]
+        ) { call, body in
+            try await call.store.cancel(body.productID, for: try call.account, locale: body.locale)
+        },
         endpoint(
             .post, accountPath + "/resume", "resume", "Turn auto-renewal on again, perhaps to another plan",
             taking: StoreControlWire.Resume.self, refusals: [.unknownSubscription, .otherGroup]

@@ -206,6 +206,7 @@ extension StoreControlWire.Transaction: WireModel {
         .optional("revocationDate", .date),
         .optional(
             "orderID", .text.described("the id for Look Up Order ID; absent for an unsold order and for a share")),
+        .optional("retentionMessage", .of(StoreControlWire.RetentionMessage.self)),
     ])
 }
 
