@@ -92,6 +92,21 @@ import Testing
         await bench.close()
     }
 
+    @Test func `while the ledger cannot be read, only rules about the request give an answer`() async throws {
+        let bench = try await RetentionBench(
+            """
+            {"rules": [
+                {"name": "german", "when": {"locales": ["de"]}, "answer": {"message": {"messageIdentifier": "MESSAGE"}}},
+                {"name": "known", "when": {"daysSubscribed": {"min": 0}}, "answer": "none"},
+                {"name": "others", "answer": {"message": {"messageIdentifier": "MESSAGE"}}}
+            ]}
+            """)
+        await bench.close()
+        #expect(try await bench.ask(bench.request(locale: "de-DE")).json == Self.message)
+        let refused = try await bench.ask(bench.request())
+        #expect(refused.status == 503 && refused.code == "unavailable")
+    }
+
     @Test func `the name of the rule is logged and the kind of the answer is counted`() async throws {
         let records = Locked<[RequestRecord]>([])
         let bench = try await RetentionBench(Self.loyal) {

@@ -56,7 +56,7 @@ struct Guide: Sendable {
         Guide(document: "Documentation/ProductList.md", preparation: "cp Examples/darkroom.storekit shop.storekit"),
         Guide(
             document: "Documentation/RetentionMessages.md",
-            preparation: "cp given/server-api-key.p8 AuthKey_2X9R4HXF34.p8"),
+            preparation: "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out AuthKey_2X9R4HXF34.p8"),
         Guide(document: "Documentation/VerifyReceipt.md", preparation: "running"),
         Guide(
             document: "Documentation/Guides/ComingFromSwiftyStoreKitOrRevenueCat.md",
