@@ -1,3 +1,4 @@
+import SimulatorControl
 import Foundation
 import HTTPCore
 import Primitives
