@@ -10,7 +10,7 @@ enum Benchmarks {
         ("reads", { [try await ReadBenchmark.run(), try await ReadBenchmark.serverAPI()] }),
         ("purchases", StoreBenchmark.purchases),
         ("renewals", StoreBenchmark.renewals), ("notifications", NotificationBenchmark.run),
-        ("server", ServerBenchmark.run), ("launch", LaunchBenchmark.run),
+        ("server", ServerBenchmark.run), ("retention", RetentionBenchmark.run), ("launch", LaunchBenchmark.run),
         ("client", { try await PurchaseBenchmark.run() + MergedReadBenchmark.run() }),
         ("interception", InterceptionBenchmark.run), ("figures", FigureBenchmark.run),
         ("console", ConsoleBenchmark.run),

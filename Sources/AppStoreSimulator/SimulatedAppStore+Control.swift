@@ -125,10 +125,12 @@ extension SimulatedAppStore {
     @discardableResult
     package func advance(_ request: StoreControlWire.Advance) async throws -> StoreControlWire.ClockState {
         let jump = try Self.jump(request)
-        return try await moveClock { anchor, db, now in
+        let state = try await moveClock { anchor, db, now in
             anchor.reading = try jump(max(now, try db.lastEvent())).wholeMilliseconds
             guard anchor.reading < ClockAnchor.endOfTime else { throw Self.tooFar }
         }
+        try await decideOverdueRefunds()
+        return state
     }
 
     /// Advances the clock by a period, for example `.months(1)`.

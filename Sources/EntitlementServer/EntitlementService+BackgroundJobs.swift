@@ -3,7 +3,7 @@ import Primitives
 import StoreModel
 
 extension EntitlementService {
-    /// Creates the background jobs and registers the metrics of the webhooks.
+    /// Creates the background jobs and registers the metrics of the webhooks and of the refund requests.
     static func jobs(_ configuration: Configuration, _ parts: Parts) async throws -> [BackgroundJob] {
         var jobs = [sweepJob(configuration, parts), eventRetentionJob(configuration, parts), erasureJob(parts)]
         let figures = FigureAggregator(database: configuration.database)
@@ -47,6 +47,12 @@ extension EntitlementService {
                 })
         }
         addWebhookMetrics(queues, configuration, parts)
+        let refundDesk = parts.refundDesk
+        jobs.append(
+            BackgroundJob(name: "refunds", pause: 10, followsCommits: true, isShared: true) {
+                try await refundDesk.step()
+            })
+        addRefundMetrics(refundDesk, parts)
         if let statusPoller = parts.statusPoller {
             jobs.append(
                 BackgroundJob(name: "App Store", pause: 60, followsCommits: true, isShared: true) {
@@ -134,6 +140,18 @@ extension EntitlementService {
             .init(
                 name: "souk_webhook_dead_deliveries", help: "Dead deliveries.", label: "webhook"
             ) { try queues.map { ($0.webhook.label, Double(try $0.deadCount())) } })
+    }
+
+    private static func addRefundMetrics(_ desk: RefundDesk, _ parts: Parts) {
+        parts.metrics.add(
+            .init(
+                name: "souk_refund_requests_pending", help: "Refund requests whose answer was not sent yet."
+            ) { [("", Double(try desk.pendingCounts().pending))] })
+        parts.metrics.add(
+            .init(
+                name: "souk_refund_requests_urgent",
+                help: "Refund requests whose answer was not sent yet, less than two hours before the deadline."
+            ) { [("", Double(try desk.pendingCounts().urgent))] })
     }
 }
 

@@ -34,11 +34,18 @@ extension EntitlementService {
             /// secret key do not count.
             public var customerRateLimit: RateLimit? = .perCustomer
 
+            /// The rules that choose the message for a customer who may cancel a subscription. Without them the App
+            /// Store shows the default message.
+            package var retentionMessages: RetentionMessages?
+
             /// The clients of the App Store Server API, by environment. When a subscription has ended and no later fact
             /// has arrived, the server requests its status. Environments without a client are not polled.
             ///
             /// The validation of a receipt waits for these clients and their retries.
             public var appStore: [StoreEnvironment: AppStoreServerAPIClient] = [:]
+            /// The rules by which consumption requests of the App Store are answered. `nil`, the default, leaves the
+            /// answers to operators.
+            package var refundPolicy: RefundPolicy?
 
             /// Creates an app whose other values are the defaults.
             ///
@@ -79,6 +86,8 @@ extension EntitlementService {
         public var webPurchases: [WebPurchaseSource] = []
         /// The root certificates of the stores' signatures.
         public var trustAnchors = TrustAnchor.apple
+        /// The check of revoked certificates. `nil`, the default, means no check.
+        public var revocation: RevocationCheck?
         /// The clock that decides about expiry: the system's, or the virtual time of a simulator.
         public var clock: any WallClock = SystemClock()
         /// The clock of real time, for example for the expiry of idempotency keys. It is independent of ``clock``.
@@ -176,6 +185,13 @@ extension EntitlementService {
                     .invalidConfiguration, "Two price points of \(app.bundleID) have the same ident.")
             }
             try checkWebhooks()
+            try checkRetentionMessages()
+            for app in apps {
+                guard let policy = app.refundPolicy, !policy.isDryRun, app.appStore.isEmpty else { continue }
+                throw EntitlementServerError(
+                    .invalidConfiguration,
+                    "The refund policy of \(app.bundleID) needs a client of the App Store Server API, or a dry run.")
+            }
             for key in signingKeys { try key.check() }
             guard Set(signingKeys.map(\.id)).count == signingKeys.count else {
                 throw EntitlementServerError(

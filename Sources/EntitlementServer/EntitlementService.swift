@@ -23,6 +23,7 @@ public final class EntitlementService: HTTPHandler {
         let readers: [BundleID: StoreReader]
         /// `nil` if no app has a client of the App Store Server API for an environment of this server.
         let statusPoller: StatusPoller?
+        let refundDesk: RefundDesk
         /// The servers that share the database; `nil` with SQLite.
         let registry: ServerRegistry?
         /// `nil` if the console is off.
@@ -39,6 +40,7 @@ public final class EntitlementService: HTTPHandler {
     var ledger: Ledger { parts.ledger }
     var metrics: ServerMetrics { parts.metrics }
     var statusPoller: StatusPoller? { parts.statusPoller }
+    var refundDesk: RefundDesk { parts.refundDesk }
 
     /// Creates a server, after migrating its database.
     ///
@@ -79,12 +81,14 @@ public final class EntitlementService: HTTPHandler {
         }
         try await ledger.sealOpenFacts()
         try await ledger.assignOldRedemptions()
+        let checker = configuration.revocationChecker(counting: metrics)
         let readers = Dictionary(
-            uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, StoreReader($0, configuration)) })
+            uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, StoreReader($0, configuration, checker)) })
         parts = Parts(
             ledger: ledger, tokens: tokens,
             signer: AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock), metrics: metrics,
             changes: changes, readers: readers, statusPoller: StatusPoller(configuration, readers, ledger),
+            refundDesk: RefundDesk(configuration, ledger, counting: metrics.refundAnswers),
             registry: registry,
             consoleSessions: try configuration.console.map { _ in
                 try ConsoleSessions(
@@ -299,6 +303,13 @@ public final class EntitlementService: HTTPHandler {
         let notifications = NotificationsRoute(
             ledger: ledger, readers: configuration.apps.compactMap { parts.readers[$0.bundleID] },
             metrics: parts.metrics)
+        let retentionMessages = RetentionMessageRoute(
+            ledger: ledger, readers: notifications.readers,
+            messages: Dictionary(
+                uniqueKeysWithValues: configuration.apps.compactMap { app in
+                    app.retentionMessages.map { (app.bundleID, $0) }
+                }), realClock: configuration.realClock, randomBytes: configuration.randomBytes,
+            metrics: parts.metrics)
         let webPurchases = WebPurchaseRoute(
             ledger: ledger, sources: configuration.webPurchases, realClock: configuration.realClock)
         let customers = CustomerRoutes(ledger: ledger)
@@ -319,6 +330,7 @@ public final class EntitlementService: HTTPHandler {
             ledger: ledger, changes: parts.changes, keepAliveInterval: configuration.eventKeepAliveInterval)
         let deliveries = DeliveriesRoutes(
             ledger: ledger, changes: parts.changes, idempotent: idempotent, realClock: configuration.realClock)
+        let refunds = RefundRoutes(ledger: ledger, idempotent: idempotent, desk: parts.refundDesk)
         let signing = SigningKeysRoute(signer: parts.signer)
         let metricsEndpoints = configuration.servesMetrics ? MetricsRoute(metrics: parts.metrics).endpoints : []
         let all = [
@@ -327,10 +339,12 @@ public final class EntitlementService: HTTPHandler {
             receipts.endpoints,
             notifications.endpoints,
             webPurchases.endpoints,
+            retentionMessages.endpoints,
             care.endpoints,
             grants.endpoints,
             credits.endpoints,
             promotions.endpoints,
+            refunds.endpoints,
             provisioning.endpoints,
             showcase.endpoints,
             signing.endpoints,

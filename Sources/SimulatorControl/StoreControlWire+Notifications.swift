@@ -82,6 +82,22 @@ extension StoreControlWire {
         }
     }
 
+    /// A notification that the store creates without an event.
+    package struct NewNotification: Codable, Sendable, Equatable {
+        /// The type in Apple's words.
+        package var type: String
+        /// The subtype in Apple's words.
+        package var subtype: String?
+        /// The transaction that the notification is about.
+        package var transactionID: TransactionID?
+
+        package init(type: String, subtype: String? = nil, transactionID: TransactionID? = nil) {
+            self.type = type
+            self.subtype = subtype
+            self.transactionID = transactionID
+        }
+    }
+
     package struct Notifications: Codable, Sendable, Equatable {
         package var notifications: [Notification]
         package init(notifications: [Notification]) { self.notifications = notifications }

@@ -74,6 +74,12 @@ import Testing
         _ = try await bench.validate(bench.receipt([bench.receiptPurchase("6")]))
         _ = try await bench.notify(
             bench.notification(transaction: bench.period("7"), renewal: bench.renewalInfo(of: "7")))
+        _ = try await bench.state(consent: true, of: "dora")
+        _ = try await bench.report(["transactionID": "5", "used": 1], of: "dora")
+        try await bench.requestRefund(of: bench.purchase("5"))
+        _ = try await bench.refundRequests("?state=pending")
+        _ = try await bench.answerRefund(["answer": "none", "reason": "x"])
+        try await bench.answerRefunds()
         _ = try bench.service.ledger.hasLapsed("4", in: LedgerID(app: ServerBench.app, environment: .sandbox))
         _ = try await bench.send(.get, "/v1/customers/dora/export", as: .secret)
         _ = try await bench.send(.delete, "/v1/customers/dora", as: .secret)

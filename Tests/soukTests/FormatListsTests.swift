@@ -90,7 +90,7 @@ import Testing
         }
         let names: Set = [
             "gracePeriod", "timeRate", "notificationRetries", "notifySkippedTime", "verifyReceiptEnvironment",
-            "serverAPIRateLimit",
+            "serverAPIRateLimit", "refundDecisions",
         ]
         let rows = try table(with: "gracePeriod", in: "Settings of the simulator").filter {
             names.contains($0.names[0])

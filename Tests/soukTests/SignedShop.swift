@@ -73,6 +73,20 @@ struct SignedShop {
             })
     }
 
+    /// Returns a signed realtime request to the app with this Apple ID.
+    func realtimeRequest(toApp number: Int) throws -> String {
+        try JWSSigner(chain).sign(
+            DecodedRealtimeRequestBody {
+                $0.originalTransactionId = "1"
+                $0.appAppleId = number
+                $0.productId = "plus"
+                $0.userLocale = "en-US"
+                $0.requestIdentifier = UUID()
+                $0.environment = .sandbox
+                $0.signedDate = Date()
+            })
+    }
+
     /// Returns the request with which a customer presents a signed transaction to a server.
     func presentation(
         of signed: String, by customer: String, to server: SoukService, headers: HTTPHeaders = [:]

@@ -148,7 +148,8 @@ import Testing
         // The simulator's tests redeem codes with another catalogue; notifications need a server; a review needs an
         // upload; `souk scenario run` needs no simulator.
         let elsewhere = [
-            "redeem", "notifications", "deliverNotifications", "resendNotification", "reviewRetentionMessage",
+            "redeem", "notifications", "createNotification", "deliverNotifications", "resendNotification",
+            "reviewRetentionMessage",
             "runScenario",
         ]
         #expect(Set(controls) == Set(Self.steps.map(\.operation) + elsewhere))

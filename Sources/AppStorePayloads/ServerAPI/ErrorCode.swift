@@ -27,7 +27,7 @@ extension AppStoreServerAPI {
             ].contains(self)
         }
 
-        /// All errors that Apple names, by number.
+        /// All errors that Apple's client libraries name, by number.
         public static let all: [ErrorCode] = table.keys.sorted { $0.rawValue < $1.rawValue }
 
         private static let table: [ErrorCode: (name: String, message: String)] = Dictionary(

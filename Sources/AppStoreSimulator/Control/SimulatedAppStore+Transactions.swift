@@ -59,11 +59,7 @@ extension SimulatedAppStore {
             guard sale.transaction.revocation == nil else {
                 throw SimulatorError(.alreadyRevoked, "The transaction \(id) is already revoked.")
             }
-            try event.record(StoreRules.revoke(sale.transaction, sale.state, try revocation(sale)))
-            try event.db.closeRefundRequest(of: sale.transaction.id)
-            for share in try event.shares(of: sale) {
-                try event.record([.update(StoreRules.update(of: share, .revoked))])
-            }
+            try event.takeBack(sale, try revocation(sale))
         }
     }
 
@@ -87,7 +83,7 @@ extension SimulatedAppStore {
     }
 
     /// Requests a refund for the customer, and sends a consumption request to the app's server. Call `refund` or
-    /// `declineRefund` to decide.
+    /// `declineRefund` to decide, unless the setting `refundDecisions` lets the store decide.
     ///
     /// - Parameters:
     ///   - transaction: The id of the transaction.

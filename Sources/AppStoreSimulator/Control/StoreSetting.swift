@@ -88,6 +88,10 @@ public struct StoreSetting: Sendable, Hashable {
     public static let realtimeLatency = StoreSetting(
         name: "latency.realtime", kind: .seconds, summary: "seconds of real time before a realtime request is sent")
 
+    /// The decider of refund requests: tests and people, the preference of the app's server, or always the same.
+    public static let refundDecisions = StoreSetting(
+        name: "refundDecisions", kind: .choice([RefundDecider.manual] + RefundDecider.allCases.map(\.rawValue)),
+        summary: "whether refund requests wait for a decision, or are decided when the app's server answers")
     /// The app's shared secret, which is the password of `/verifyReceipt`.
     public static let sharedSecret = StoreSetting(
         name: "sharedSecret", kind: .secret,
@@ -132,7 +136,7 @@ public struct StoreSetting: Sendable, Hashable {
     public static let all: [StoreSetting] =
         [gracePeriod, askToBuy, interruptedPurchases, renewalsFail, storefront, timeRate]
         + [notificationsURL, notificationRetries, notifySkippedTime, notificationDuplicates, notificationsOutOfOrder]
-        + [realtimeURL, retentionReview, realtimeErrors, realtimeLatency]
+        + [realtimeURL, retentionReview, realtimeErrors, realtimeLatency, refundDecisions]
         + [sharedSecret, verifyReceiptEnvironment, verifyReceiptErrors]
         + [serverAPIRateLimit, serverAPIError, serverAPILatency]
         + InjectedFaults.API.allCases.map(errors) + InjectedFaults.API.allCases.map(latency)

@@ -20,6 +20,24 @@ extension SimulatorDatabase {
             ])
     }
 
+    /// Returns the undecided request for a transaction.
+    func openRefundRequest(of transaction: Int64) throws -> RefundRequest? {
+        try sql.first(
+            "SELECT * FROM refund_request WHERE purchase = ?1 AND declined_at IS NULL", [.integer(transaction)]
+        ).map(Self.refundRequest)
+    }
+
+    /// Returns the oldest undecided request.
+    func oldestOpenRefundRequest() throws -> RefundRequest? {
+        try sql.first("SELECT * FROM refund_request WHERE declined_at IS NULL ORDER BY at, purchase LIMIT 1", [])
+            .map(Self.refundRequest)
+    }
+
+    private static func refundRequest(_ row: SQLRow) throws -> RefundRequest {
+        RefundRequest(
+            transaction: try row["purchase"], at: try row.date("at"), reason: .init(rawValue: try row["reason"]))
+    }
+
     /// Closes the request for a transaction that is refunded or revoked.
     func closeRefundRequest(of transaction: Int64) throws {
         try sql.execute("DELETE FROM refund_request WHERE purchase = ?1", [.integer(transaction)])

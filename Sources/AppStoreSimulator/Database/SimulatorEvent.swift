@@ -113,11 +113,12 @@ struct SimulatorEvent {
     mutating func nextNumber() -> Int64 { rules.numbers.next() }
 
     /// Writes a notification about `sale` that does not follow from a change in the database. Does nothing while no URL
-    /// for notifications is set.
+    /// for notifications is set. Returns the UUID of the notification.
+    @discardableResult
     func notify(
         _ type: StoreNotification.Kind, _ subtype: StoreNotification.Subtype? = nil, of sale: Sale,
         reason: AppStoreServerAPI.ConsumptionRequestReason? = nil
-    ) throws {
+    ) throws -> String? {
         try notifications?.writer.write(
             StoreNotification(type, subtype, sale.transaction), sale.state, of: sale.account, at: now, reason: reason)
     }

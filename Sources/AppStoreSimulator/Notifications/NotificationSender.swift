@@ -75,6 +75,7 @@ final class NotificationSender: Sendable {
 
     /// Stores the results of finished attempts and the start of new ones, in one commit.
     private func nextBatch(_ busyLanes: inout Set<Int64>) async throws -> Batch {
+        let nextRefund = try await store.decideOverdueRefunds()
         let nextChange = try await store.writeDueNotifications()
         let finished = self.finished.withLock { $0 }
         let stillBusyLanes = busyLanes.subtracting(finished.map(\.attempt.lane))
@@ -91,7 +92,7 @@ final class NotificationSender: Sendable {
         self.finished.withLock { $0.removeFirst(finished.count) }
         busyLanes = stillBusyLanes.union(batch.attempts.map(\.lane))
         if !finished.isEmpty { store.signal.raise([SimulatedAppStore.delivered]) }
-        batch.next = [batch.next, nextChange].compactMap(\.self).min()
+        batch.next = [batch.next, nextChange, nextRefund].compactMap(\.self).min()
         return batch
     }
 

@@ -65,14 +65,16 @@ struct NotificationWriter {
             state.record.originalID, reported: state.instant, due: isBehind ? state.instant : state.nextChange)
     }
 
-    /// Writes a notification about a transaction and its subscription.
+    /// Writes a notification about a transaction and its subscription. Returns its UUID.
+    @discardableResult
     func write(
         _ notification: StoreNotification, _ state: SubscriptionState?, of account: SimulatorDatabase.Account,
         at now: Date,
         reason: AppStoreServerAPI.ConsumptionRequestReason? = nil
-    ) throws {
+    ) throws -> String {
         let appTransactionID = account.appTransactionID
-        try write(notification.type, notification.subtype, about: notification.transaction, of: account, at: now) {
+        return try write(notification.type, notification.subtype, about: notification.transaction, of: account, at: now)
+        {
             body in
             body.payload.data = AppStoreServerAPI.NotificationData {
                 $0.bundleId = signer.bundleID.rawValue
@@ -112,6 +114,21 @@ struct NotificationWriter {
                 $0.environment = .sandbox
             }
             body.appTransaction = signer.payload(ofAppTransaction: account, version: version, at: now)
+        }
+    }
+
+    /// Writes a notification about a token for purchases outside the App Store. Returns its UUID.
+    func writeExternalPurchaseToken(
+        _ subtype: StoreNotification.Subtype, appAppleID: Int, at now: Date
+    ) throws -> String {
+        try write(.externalPurchaseToken, subtype, at: now) { body in
+            let id = body.payload.notificationUUID ?? ""
+            body.payload.externalPurchaseToken = AppStoreServerAPI.ExternalPurchaseToken {
+                $0.externalPurchaseId = "SANDBOX_\(id)"
+                $0.tokenCreationDate = StoreSigner.signedDate(now)
+                $0.appAppleId = appAppleID
+                $0.bundleId = signer.bundleID.rawValue
+            }
         }
     }
 

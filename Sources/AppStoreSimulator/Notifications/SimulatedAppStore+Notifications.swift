@@ -65,6 +65,67 @@ extension SimulatedAppStore {
         try await recordEvent({ try $0.existingAccount(account) }) { try $0.notifyOfRescindedConsent() }
     }
 
+    /// Creates a notification of a type that no simulated event sends, and sends it.
+    ///
+    /// - Parameter new: The type and, except for `EXTERNAL_PURCHASE_TOKEN`, a transaction of a subscription.
+    /// - Returns: The notification.
+    /// - Throws: `SimulatorError` (`unknownTransaction`, `invalidValue`; `notNow` while no URL for notifications is
+    ///   set).
+    package func createNotification(
+        _ new: StoreControlWire.NewNotification
+    ) async throws -> StoreControlWire.Notification {
+        let type = AppStoreServerAPI.NotificationType(rawValue: new.type)
+        let uuid: String
+        switch type {
+        case .externalPurchaseToken:
+            let subtype = new.subtype.map(AppStoreServerAPI.Subtype.init(rawValue:)) ?? .unreported
+            guard new.transactionID == nil, [.unreported, .created, .activeTokenReminder].contains(subtype) else {
+                throw SimulatorError(
+                    .invalidValue,
+                    "EXTERNAL_PURCHASE_TOKEN has no transaction, and the subtype UNREPORTED, CREATED or "
+                        + "ACTIVE_TOKEN_REMINDER.")
+            }
+            let appAppleID = appAppleID
+            uuid = try await writeNotification {
+                try $0.writeExternalPurchaseToken(subtype, appAppleID: appAppleID, at: $1)
+            }
+        case .metadataUpdate, .migration, .priceChange:
+            guard new.subtype == nil, let transaction = new.transactionID else {
+                throw SimulatorError(.invalidValue, "\(new.type) needs a transaction, and has no subtype.")
+            }
+            uuid = try await notify(type, of: transaction)
+        default:
+            throw SimulatorError(
+                .invalidValue,
+                "This is not METADATA_UPDATE, MIGRATION, PRICE_CHANGE or EXTERNAL_PURCHASE_TOKEN. "
+                    + "Other types follow from events, such as a purchase.")
+        }
+        return try database.read { sql in
+            let db = SimulatorDatabase(sql)
+            guard let record = try db.notification(uuid) else { throw SimulatorDatabase.empty }
+            return try db.describe(record)
+        }
+    }
+
+    /// Writes a notification about a transaction of a subscription. Returns its UUID.
+    private func notify(
+        _ type: AppStoreServerAPI.NotificationType, of id: TransactionID
+    ) async throws -> String {
+        let unknown = SimulatorError(.unknownTransaction, "There is no transaction \(id).")
+        guard let number = id.number else { throw unknown }
+        return try await recordEvent({ try $0.existingAccount(ofTransaction: number) }) { event in
+            guard let sale = try event.knownSale(of: number) else { throw unknown }
+            guard sale.state != nil else {
+                throw SimulatorError(.invalidValue, "The transaction \(id) is not of an auto-renewable subscription.")
+            }
+            guard let uuid = try event.notify(type, of: sale) else { throw Self.noNotificationsURL }
+            return uuid
+        }
+    }
+
+    private static let noNotificationsURL = SimulatorError(
+        .notNow, "There is no URL for notifications; set \(StoreSetting.notificationsURL.name) first.")
+
     /// Writes a notification that is not about purchases. Throws `SimulatorError` (`notNow`) while no URL for
     /// notifications is set.
     private func writeNotification<Value: Sendable>(
@@ -73,8 +134,7 @@ extension SimulatedAppStore {
         let value = try await database.write { [virtualClock, configuration, signer] sql in
             let db = SimulatorDatabase(sql)
             guard let writer = try NotificationWriter(db, signer, version: configuration.applicationVersion) else {
-                throw SimulatorError(
-                    .notNow, "There is no URL for notifications; set \(StoreSetting.notificationsURL.name) first.")
+                throw Self.noNotificationsURL
             }
             return try body(writer, try db.now(virtualClock))
         }

@@ -1,5 +1,6 @@
 import HTTPCore
 import Primitives
+import SignedData
 import StoreModel
 
 extension Console {
@@ -23,13 +24,44 @@ extension Console {
         guard query.isEmpty || CustomerID(rawValue: query) != nil else {
             let page = SearchPage(
                 frame: request.frame, query: query, found: CustomerList(customers: []),
-                fault: "A search should have \(CustomerID.rule).")
+                looksUpOrders: canRefresh(request.ledgerID), fault: "A search should have \(CustomerID.rule).")
             return Self.response(page.page, status: 400)
         }
         let found = try ledger.customers(
             query.isEmpty ? nil : CustomerID.canonical(query), in: request.ledgerID, after: cursor ?? "",
             limit: Self.customersPerPage)
-        return Self.response(SearchPage(frame: request.frame, query: query, found: found).page)
+        let looksUpOrders = canRefresh(request.ledgerID)
+        // An order id identifies one payment, so it is sent to the App Store only if the ledger knows no such name.
+        if looksUpOrders, found.customers.isEmpty, query.wholeMatch(of: Self.orderID) != nil {
+            let purchase = try await purchase(ofOrder: query, request)
+            return Self.redirect(to: request.frame.path("", [("query", purchase.rawValue)]))
+        }
+        let page = SearchPage(frame: request.frame, query: query, found: found, looksUpOrders: looksUpOrders)
+        return Self.response(page.page)
+    }
+
+    /// An order id as in the App Store's mails.
+    private static var orderID: Regex<Substring> { /M[0-9A-Z]{7,19}/ }
+
+    /// Asks the App Store for an order, and returns its purchase that a customer has. Throws 404 and 502.
+    private func purchase(ofOrder order: String, _ request: ConsoleRequest) async throws -> TransactionID {
+        let purchases: [TransactionID]
+        do { purchases = try await statusPoller?.purchases(ofOrder: order, in: request.ledgerID) ?? [] } catch {
+            guard error is AppStoreServerAPIError || error is SignedDataError else { throw error }
+            throw ConsoleRefusal(
+                502, "The App Store did not answer", "The order \(order) could not be looked up. Try again later.")
+        }
+        guard !purchases.isEmpty else {
+            throw ConsoleRefusal(
+                404, "Unknown order", "The App Store knows no order \(order) of this app and environment.")
+        }
+        for purchase in purchases {
+            let found = try ledger.customers(purchase.rawValue, in: request.ledgerID, after: "", limit: 1)
+            if !found.customers.isEmpty { return purchase }
+        }
+        throw ConsoleRefusal(
+            404, "No customer has this order",
+            "The order \(order) has the purchase \(purchases[0].rawValue), which no customer of this server has.")
     }
 
     @Sendable private func customer(_ request: ConsoleRequest) async throws -> HTTPResponse {

@@ -116,11 +116,12 @@ struct Console: Sendable {
             let environment = try environment(named: fields["environment"])
             let ledgerID = LedgerID(app: session.caller.app, environment: environment)
             let isOfFigures = route.path == ConsoleRoute.root + "/figures"
-            let stamp = try ledger.stamp(of: ledgerID, isOfFigures: isOfFigures)
+            // The response to a form is not read again.
+            let stamp = request.method == .get ? try ledger.stamp(of: ledgerID, isOfFigures: isOfFigures) : nil
             let frame = ConsoleFrame(
                 app: session.caller.app, environment: environment, environments: environments, role: session.role,
                 formToken: sessions.formToken(of: session),
-                stamp: request.method == .get ? stamp : nil, isOfFigures: isOfFigures)
+                stamp: stamp, isOfFigures: isOfFigures)
             return try await respond(
                 ConsoleRequest(session: session, environment: environment, fields: fields, frame: frame))
         }

@@ -10,6 +10,8 @@ struct Call: Sendable {
     let request: HTTPRequest
     let path: PathParameters
     fileprivate let report: @Sendable (_ requestID: String, any Error) -> Void
+    /// The name of the retention rule that gave the response, for the log. Only endpoints without a key can set it.
+    let ruleName: Locked<String?>?
 
     /// Returns a reply that runs `work` later. An error becomes a refusal.
     func later(_ work: @escaping @Sendable () async throws -> HTTPResponse) -> HTTPReply {
@@ -115,7 +117,8 @@ struct Authenticator: Sendable {
         counting endpointMetrics: EndpointMetrics
     ) -> HTTPReply {
         let begun = observer.now()
-        let call = Call(id: makeID(), request: request, path: path, report: report)
+        let ruleName: Locked<String?>? = if case .open = endpoint.handler { Locked<String?>(nil) } else { nil }
+        let call = Call(id: makeID(), request: request, path: path, report: report, ruleName: ruleName)
         var caller: Caller?
         var environment: StoreEnvironment?
         let reply: HTTPReply
@@ -135,7 +138,9 @@ struct Authenticator: Sendable {
             var response = response
             if let environment { response.headers.add(Self.environmentHeader, environment.rawValue) }
             response.headers.add(Self.requestID, call.id)
-            observer.observe(response, to: request, as: call.id, of: caller, since: begun, counting: endpointMetrics)
+            observer.observe(
+                response, to: request, as: call.id, of: caller, by: ruleName?.withLock(\.self), since: begun,
+                counting: endpointMetrics)
             return response
         }
     }

@@ -31,8 +31,8 @@ struct NotificationsRoute: Sendable {
             }
             let reader = try reader(of: signed)
             do {
-                let (notification, facts) = try reader.notification(signed)
-                try await ledger.record(notification, facts, of: reader.app)
+                let (notification, facts, refund) = try await reader.notification(signed)
+                try await ledger.record(notification, facts, refund, of: reader.app)
                 metrics.notifications.add(notification.about)
                 return HTTPResponse(json: ["notificationUUID": .string(notification.identity)])
             } catch let error as SignedDataError {

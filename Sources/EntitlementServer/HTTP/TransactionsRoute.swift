@@ -39,8 +39,9 @@ struct TransactionsRoute: Sendable {
         _ presented: PresentedData, for customer: CustomerKey, as request: IdempotentRequest?
     ) async throws -> KeptAnswer {
         guard let reader = readers[customer.ledgerID.app] else { throw Refusal.appNotServed }
-        let verified = try verify(presented, with: reader)
+        let verified = try await verify(presented, with: reader)
         if let field = presented.singleField, let rejected = verified.rejected.first(where: { $0.index == 0 }) {
+            guard !rejected.retryable else { throw Refusal.unavailable(rejected.detail) }
             throw Refusal.rejected(rejected, field: field)
         }
         let refused = Locked<[RejectedTransaction]>([])
@@ -70,7 +71,7 @@ struct TransactionsRoute: Sendable {
     }
 
     /// Verifies the presented data. Throws 422 for an invalid receipt, because nothing in it can be trusted.
-    private func verify(_ presented: PresentedData, with reader: StoreReader) throws -> Verified {
+    private func verify(_ presented: PresentedData, with reader: StoreReader) async throws -> Verified {
         var verified = Verified()
         var count = presented.transactions.count
         if let bytes = presented.receipt {
@@ -83,12 +84,14 @@ struct TransactionsRoute: Sendable {
             }
         }
         for (index, signed) in presented.transactions.enumerated() {
-            verified.add(at: index) { () throws(SignedDataError) in try reader.transaction(signed, at: index) }
+            do throws(SignedDataError) {
+                verified.facts.append(try await reader.transaction(signed, at: index))
+            } catch { verified.rejected.append(RejectedTransaction(error, at: index)) }
         }
         for (index, signed) in presented.renewals.enumerated() {
-            verified.add(at: count + index) { () throws(SignedDataError) in
-                try reader.renewal(signed, at: count + index)
-            }
+            do throws(SignedDataError) {
+                verified.facts.append(try await reader.renewal(signed, at: count + index))
+            } catch { verified.rejected.append(RejectedTransaction(error, at: count + index)) }
         }
         return verified
     }
@@ -116,12 +119,6 @@ struct TransactionsRoute: Sendable {
         // A slice, because `dropLast` of an array copies it element by element.
         let rest: ArraySlice<UInt8> = customer.dropLast()
         return rest + more.bytes
-    }
-}
-
-extension TransactionsRoute.Verified {
-    fileprivate mutating func add(at index: Int, _ read: () throws(SignedDataError) -> PresentedFact) {
-        do { facts.append(try read()) } catch { rejected.append(RejectedTransaction(error, at: index)) }
     }
 }
 

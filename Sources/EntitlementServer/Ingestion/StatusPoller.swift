@@ -85,6 +85,19 @@ actor StatusPoller {
         return true
     }
 
+    /// Asks the App Store for an order (Look Up Order ID), and returns the original ids of its transactions in their
+    /// order. Nothing is stored.
+    nonisolated func purchases(ofOrder order: String, in ledgerID: LedgerID) async throws -> [TransactionID] {
+        guard let client = clients[ledgerID], let reader = readers[ledgerID.app] else { return [] }
+        var purchases: [TransactionID] = []
+        for signed in try await client.lookUpOrder(order).signedTransactions ?? [] {
+            let fact = try await reader.transaction(signed)
+            guard fact.environment == ledgerID.environment, !purchases.contains(fact.row.original) else { continue }
+            purchases.append(fact.row.original)
+        }
+        return purchases
+    }
+
     /// Asks the App Store, and returns the facts of its answer in the subscription's environment.
     private func statuses(of subscription: Subscription) async throws -> [PresentedFact] {
         guard let client = clients[subscription.ledgerID], let reader = readers[subscription.ledgerID.app] else {
@@ -93,8 +106,8 @@ actor StatusPoller {
         let answer = try await client.subscriptionStatuses(of: subscription.original)
         var facts: [PresentedFact] = []
         for last in (answer.data ?? []).flatMap({ $0.lastTransactions ?? [] }) {
-            if let signed = last.signedTransactionInfo { facts.append(try reader.transaction(signed)) }
-            if let signed = last.signedRenewalInfo { facts.append(try reader.renewal(signed)) }
+            if let signed = last.signedTransactionInfo { facts.append(try await reader.transaction(signed)) }
+            if let signed = last.signedRenewalInfo { facts.append(try await reader.renewal(signed)) }
         }
         return facts.filter { $0.environment == subscription.ledgerID.environment }
     }

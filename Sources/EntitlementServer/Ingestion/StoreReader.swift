@@ -10,43 +10,51 @@ import StoreModel
 /// Throws `SignedDataError`, whose codes Documentation/FactsIn.md lists.
 struct StoreReader: Sendable {
     let app: BundleID
+    /// The App Store's number of the app.
+    let appAppleID: Int?
     private let documents: SignedDataVerifier
+    /// Verifies documents whose revocation status is not known; `nil` if such documents are refused.
+    private let lenientDocuments: SignedDataVerifier?
     private let receipts: ReceiptVerifier
 
-    init(_ app: EntitlementService.Configuration.App, _ configuration: EntitlementService.Configuration) {
+    /// - Parameter checker: The checker of revoked certificates; `nil` for no check.
+    init(
+        _ app: EntitlementService.Configuration.App, _ configuration: EntitlementService.Configuration,
+        _ checker: RevocationChecker?
+    ) {
         let environments = Set(configuration.environments.map { AppStoreEnvironment(rawValue: $0.appleText) })
         self.app = app.bundleID
-        documents = SignedDataVerifier(
-            configuration: .init(
-                bundleIDs: [app.bundleID], environments: environments, appAppleID: app.appAppleID,
-                trustAnchors: configuration.trustAnchors))
+        appAppleID = app.appAppleID
+        var rules = SignedDataVerifier.Configuration(
+            bundleIDs: [app.bundleID], environments: environments, appAppleID: app.appAppleID,
+            trustAnchors: configuration.trustAnchors)
+        let acceptsUnknown = checker != nil && configuration.revocation?.isRequired == false
+        lenientDocuments = acceptsUnknown ? SignedDataVerifier(configuration: rules) : nil
+        rules.revocation = checker
+        documents = SignedDataVerifier(configuration: rules)
         receipts = ReceiptVerifier(
             configuration: .init(
                 bundleIDs: [app.bundleID], environments: environments, trustAnchors: configuration.trustAnchors))
     }
 
     /// - Parameter index: The position in the request, for `RejectedTransaction`.
-    func transaction(_ signed: String, at index: Int = 0) throws(SignedDataError) -> PresentedFact {
-        let verified = try Self.mappingEnvironmentErrors { () throws(SignedDataError) in
-            try documents.transaction(signed)
-        }
+    func transaction(_ signed: String, at index: Int = 0) async throws(SignedDataError) -> PresentedFact {
+        let verified = try await verify { documents throws(SignedDataError) in try documents.transaction(signed) }
         return try Self.fact(verified, signed, at: index)
     }
 
-    func renewal(_ signed: String, at index: Int = 0) throws(SignedDataError) -> PresentedFact {
-        let verified = try Self.mappingEnvironmentErrors { () throws(SignedDataError) in
-            try documents.renewalInfo(signed)
-        }
+    func renewal(_ signed: String, at index: Int = 0) async throws(SignedDataError) -> PresentedFact {
+        let verified = try await verify { documents throws(SignedDataError) in try documents.renewalInfo(signed) }
         return try Self.fact(verified, signed, at: index)
     }
 
-    /// Verifies a notification, and returns it with the facts in it.
+    /// Verifies a notification, and returns it with the facts in it and what it says about a refund.
     func notification(
         _ signed: String
-    ) throws(SignedDataError) -> (document: PresentedDocument, facts: [PresentedFact]) {
-        let verified = try Self.mappingEnvironmentErrors { () throws(SignedDataError) in
-            try documents.notification(signed)
-        }
+    ) async throws(SignedDataError) -> (
+        document: PresentedDocument, facts: [PresentedFact], refund: RefundNotification?
+    ) {
+        let verified = try await verify { documents throws(SignedDataError) in try documents.notification(signed) }
         guard let id = verified.payload.notificationUUID, !id.isEmpty, id.utf8.count <= 255 else {
             throw SignedDataError(.payloadMalformed, "In the notification, /notificationUUID should be a string.")
         }
@@ -62,18 +70,27 @@ struct StoreReader: Sendable {
         let document = PresentedDocument(
             kind: .notification, identity: id, about: kind.compactMap(\.self).joined(separator: "."),
             environment: environment, signedAt: verified.notification.signedDate, source: Array(signed.utf8))
-        return (document, facts)
+        return (document, facts, RefundNotification(verified, facts, in: environment))
+    }
+
+    /// Verifies a document of the App Store, and asks for the status of its certificates if the server checks it.
+    private func verify<Document: Sendable>(
+        _ verify: @Sendable (SignedDataVerifier) throws(SignedDataError) -> Document
+    ) async throws(SignedDataError) -> Document {
+        let failure: SignedDataError
+        do throws(SignedDataError) { return try await documents.online(verify) } catch { failure = error }
+        // An invalid chain is refused again; a certificate without a responder cannot be asked about.
+        guard let lenientDocuments, [.onlineCheckFailed, .chainInvalid].contains(failure.code) else {
+            throw Self.mapped(failure)
+        }
+        do throws(SignedDataError) { return try verify(lenientDocuments) } catch { throw Self.mapped(error) }
     }
 
     /// Maps `wrongEnvironment` to `environmentNotAccepted`. The verifiers use the former code if they accept only one
     /// environment.
-    private static func mappingEnvironmentErrors<Document>(
-        _ verify: () throws(SignedDataError) -> Document
-    ) throws(SignedDataError) -> Document {
-        do { return try verify() } catch {
-            guard error.code == .wrongEnvironment else { throw error }
-            throw SignedDataError(.environmentNotAccepted, error.reason, underlying: error)
-        }
+    private static func mapped(_ error: SignedDataError) -> SignedDataError {
+        guard error.code == .wrongEnvironment else { return error }
+        return SignedDataError(.environmentNotAccepted, error.reason, underlying: error)
     }
 
     /// Returns the environment of verified data. The argument is never `nil`: the verifier accepts only configured
@@ -108,6 +125,37 @@ struct StoreReader: Sendable {
     }
 }
 
+extension StoreReader {
+    /// The greatest difference between the signing date of a realtime request and the clock: the lifetime of an offer's
+    /// signature. The App Store waits for less than a second, but a simulator's virtual day can take a second. An older
+    /// request, should it leak, cannot be exchanged for new signatures.
+    private static let realtimeTolerance = OfferSignature.lifetime
+
+    /// Verifies a realtime request (Retention Messaging API) that was signed at about `now`.
+    func retentionRequest(_ signed: String, at now: Date) async throws(SignedDataError) -> RetentionRequest {
+        let verified = try await verify { documents throws(SignedDataError) in try documents.realtimeRequest(signed) }
+        // The verifier of an app without a number accepts any.
+        guard let appAppleID, verified.payload.appAppleId == appAppleID else {
+            throw SignedDataError(.wrongAppID, "The realtime request is not for an app of this server.")
+        }
+        guard abs(verified.signedDate.timeIntervalSince(now)) <= Self.realtimeTolerance else {
+            throw SignedDataError(
+                .notCurrent, "The realtime request was signed more than a day ago, or its date is in the future.")
+        }
+        guard let transaction = verified.payload.originalTransactionId.flatMap(TransactionID.init(rawValue:)),
+            let product = verified.payload.productId.flatMap(ProductID.init(rawValue:)),
+            let locale = verified.payload.userLocale
+        else {
+            throw SignedDataError(
+                .payloadMalformed,
+                "In the realtime request, /originalTransactionId, /productId or /userLocale is missing or invalid.")
+        }
+        return RetentionRequest(
+            originalTransactionID: transaction, productID: product, locale: locale,
+            environment: Self.environment(verified.payload.environment))
+    }
+}
+
 /// A verified receipt and its facts.
 struct PresentedReceipt: Sendable {
     let receipt: AppReceipt
@@ -124,8 +172,9 @@ extension StoreReader {
     func receipt(
         _ bytes: [UInt8], for device: DeviceIdentifier? = nil
     ) throws(SignedDataError) -> PresentedReceipt {
-        let verified = try Self.mappingEnvironmentErrors { () throws(SignedDataError) in
-            try receipts.verify(bytes, for: device)
+        let verified: VerifiedReceipt
+        do throws(SignedDataError) { verified = try receipts.verify(bytes, for: device) } catch {
+            throw Self.mapped(error)
         }
         let environment = Self.environment(verified.receipt.environment)
         let digest = verified.payloadDigest

@@ -185,8 +185,8 @@ extension LedgerTransaction {
         return true
     }
 
-    /// Moves grants, redeemed codes, redemptions, credit grants and audit entries from one customer to another. A grant
-    /// or a redeemed code that both have is kept once.
+    /// Moves grants, redeemed codes, redemptions, credit grants, audit entries, and what was reported for refund requests
+    /// from one customer to another. A grant or a redeemed code that both have is kept once.
     private func move(from old: CustomerID, to new: CustomerID) throws {
         let names = values(.text(old.rawValue), .text(new.rawValue))
         for (table, identity) in [("customer_grant", "id"), ("promotion_redemption", "code")] {
@@ -202,6 +202,7 @@ extension LedgerTransaction {
         }
         try moveRedemptions(from: old, to: new)
         try moveAuditEntries(from: old, to: new)
+        try moveRefundData(from: old, to: new)
     }
 
     // MARK: - Erasing
@@ -247,6 +248,7 @@ extension LedgerTransaction {
                     values(.text(name.rawValue)))
             }
         }
+        try eraseRefundData(of: customer, purchases)
         let both = values(.text(customer.rawValue), .text(pseudonym.rawValue))
         try connection.perform(
             "DELETE FROM alias WHERE app = ?1 AND environment = ?2 AND customer = ?3", values(.text(customer.rawValue)))

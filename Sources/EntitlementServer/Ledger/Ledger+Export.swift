@@ -36,6 +36,16 @@ extension Ledger {
                 "promotions": .array(
                     try transaction.rows(
                         "promotion_redemption", ["code", "grant_id", "redeemed_at"], customer)),
+                "refundConsent": .array(
+                    try transaction.rows("refund_consent", ["consented", "stated_at"], customer)),
+                "usageReports": .array(
+                    try transaction.rows(
+                        "usage_report",
+                        [
+                            "transaction_id", "percentage", "used", "delivery_status", "sample_content_provided",
+                            "play_time", "reported_at",
+                        ], customer)),
+                "refundRequests": .array(try transaction.refundRequests(of: customer)),
                 "events": .array(try transaction.rows("event", ["type", "created_at"], customer)),
                 "actions": .array(
                     try transaction.rows("audit_entry", ["action", "item", "reason", "created_at"], customer)),
@@ -106,6 +116,14 @@ extension LedgerTransaction {
             return instant.map { .string(RFC3339.string(from: Date(milliseconds: $0))) }
         }
         if ["cost", "debt", "granted", "amount"].contains(column) { return .number(try row[column] as Int64) }
+        if ["consented", "sample_content_provided"].contains(column) {
+            let flag: Int64? = try row[column]
+            return flag.map { .bool($0 != 0) }
+        }
+        if ["percentage", "used", "play_time"].contains(column) {
+            let number: Int64? = try row[column]
+            return number.map { .number($0) }
+        }
         let text: String? = try row[column]
         return text.map { .string($0) }
     }

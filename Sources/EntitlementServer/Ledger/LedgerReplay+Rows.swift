@@ -27,9 +27,11 @@ extension LedgerReplay {
         }
     }
 
-    /// Finds purchases, grants, credit grants and entries of the audit log whose customer has no row.
+    /// Finds purchases, grants, credit grants, entries of the audit log, consent and usage whose customer has no row.
     func checkCustomers(_ report: inout Report) throws {
-        for table in ["holder", "customer_grant", "granted_credit", "audit_entry"] {
+        for table in [
+            "holder", "customer_grant", "granted_credit", "audit_entry", "refund_consent", "usage_report",
+        ] {
             try database.read { connection in
                 try connection.each(
                     """

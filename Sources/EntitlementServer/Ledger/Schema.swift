@@ -10,7 +10,7 @@ enum Schema {
         dialect == .postgreSQL
             ? [
                 baseline, programs, answerDigests, LedgerEvent.digests, figures, auditLog, operations, figureSums,
-                grantedCredit,
+                grantedCredit, refunds,
             ]
             : history
     }
@@ -143,6 +143,7 @@ enum Schema {
         operations,
         figureSums,
         grantedCredit,
+        refunds,
     ]
 }
 

@@ -21,7 +21,7 @@ struct RequestObserver: Sendable {
     func now() -> ContinuousClock.Instant { .now }
 
     func observe(
-        _ response: HTTPResponse, to request: HTTPRequest, as id: String, of caller: Caller?,
+        _ response: HTTPResponse, to request: HTTPRequest, as id: String, of caller: Caller?, by rule: String? = nil,
         since start: ContinuousClock.Instant, counting endpointMetrics: EndpointMetrics
     ) {
         let duration = start.duration(to: .now)
@@ -33,7 +33,7 @@ struct RequestObserver: Sendable {
         let record = RequestRecord(
             answeredAt: realClock.now(), requestID: id, endpoint: endpointMetrics.id, status: response.status,
             duration: duration, app: caller?.app, keyID: caller.map { APIKeys.id(of: $0.keyDigest) }, code: code,
-            traceID: Traceparent(request.headers[Traceparent.field]).map { String($0.traceID) })
+            rule: rule, traceID: Traceparent(request.headers[Traceparent.field]).map { String($0.traceID) })
         if isSlow { metrics.slowRequests.add(record) }
         if response.status >= 400 || logsEveryRequest { log(record) }
     }

@@ -21,6 +21,8 @@ public struct RequestRecord: Sendable {
     public var keyID: String?
     /// The code of the problem in the response; `nil` if the response is no problem.
     public var code: String?
+    /// The name of the retention rule that gave the response; `nil` for a response without a rule.
+    public var rule: String?
     /// The trace id (32 digits) of the request's `traceparent`; `nil` without a valid one.
     public var traceID: String?
 
@@ -35,6 +37,7 @@ public struct RequestRecord: Sendable {
         if let app { line["app"] = .string(app.rawValue) }
         if let keyID { line["keyID"] = .string(keyID) }
         if let code { line["code"] = .string(code) }
+        if let rule { line["rule"] = .string(rule) }
         if let traceID { line["traceID"] = .string(traceID) }
         return line
     }

@@ -21,8 +21,15 @@ final class ServerMetrics: Sendable {
         "souk_rejected_total", by: "code", "Rejected signed data, by code.")
     let notifications = Counter(
         "souk_notifications_total", by: "type", "Verified notifications of the App Store, including repetitions.")
+    let revocationRequests = Counter(
+        "souk_revocation_requests_total", by: "result", "Requests for the revocation status of certificates (OCSP).")
+    let retentionMessages = Counter(
+        "souk_retention_messages_total", by: "answer",
+        "Answers to verified requests for a retention message, by kind.")
     let webhookAttempts = Counter(
         "souk_webhook_attempts_total", by: "outcome", "Attempts to deliver webhooks, by result.")
+    let refundAnswers = Counter(
+        "souk_refund_answers_total", by: "result", "Handled refund requests, by result, and repeated attempts.")
     /// The slow requests, which the console shows.
     let slowRequests = SlowRequests()
     private let endpoints = Locked<[EndpointMetrics]>([])
@@ -44,7 +51,12 @@ final class ServerMetrics: Sendable {
     func exposition() throws -> String {
         var text = PrometheusText()
         EndpointMetrics.write(endpoints.withLock { $0 }, to: &text)
-        for counter in [refusals, facts, rejected, notifications, webhookAttempts] { counter.write(to: &text) }
+        for counter in [
+            refusals, facts, rejected, notifications, revocationRequests, retentionMessages, webhookAttempts,
+            refundAnswers,
+        ] {
+            counter.write(to: &text)
+        }
         for gauge in gauges.withLock({ $0 }) {
             text.family(gauge.name, .gauge, gauge.help)
             for (label, value) in try gauge.values() {

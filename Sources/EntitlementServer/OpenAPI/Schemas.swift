@@ -138,6 +138,28 @@ extension WireSchema {
     static let notification = named("NotificationRequest") { .object([.required("signedPayload", .signed)]) }
     static let notified = named("NotificationAnswer") { .object([.required("notificationUUID", .text)]) }
 
+    static let realtimeRequest = named("RealtimeRequestBody") { .object([.required("signedPayload", .signed)]) }
+    static let realtimeResponse = named("RealtimeResponseBody") {
+        .object([
+            .optional("message", .object([.required("messageIdentifier", .uuid)])),
+            .optional(
+                "alternateProduct",
+                .object([.required("messageIdentifier", .uuid), .required("productId", .identifier)])),
+            .optional(
+                "promotionalOffer",
+                .object([
+                    .required("messageIdentifier", .uuid), .optional("promotionalOfferSignatureV2", .text),
+                    .optional(
+                        "promotionalOfferSignatureV1",
+                        .object([
+                            .required("encodedSignature", .base64), .required("productId", .identifier),
+                            .required("nonce", .uuid), .required("timestamp", .integer), .required("keyId", .text),
+                            .required("offerIdentifier", .text),
+                        ])),
+                ])),
+        ])
+    }
+
     static let validateReceipt = named("ValidateReceiptRequest") {
         .object([
             .required("receipt", .receipt), .nullable("bundleID", .text.described("the app of the key")),

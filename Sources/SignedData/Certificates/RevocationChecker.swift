@@ -5,7 +5,8 @@ import Primitives
 ///
 /// A verifier with a checker accepts only documents whose leaf and intermediate certificates have a current answer
 /// "good". Without an answer it throws `onlineCheckFailed`, and a retry may succeed. The error `revoked` is final. A
-/// missing answer is not cached and is requested again the next time. Local chains of one certificate are not checked.
+/// missing answer is not cached and is requested again the next time, or after the pause `failurePause`. Calls about one
+/// chain at the same time share the requests. Local chains of one certificate are not checked.
 ///
 ///     let checker = RevocationChecker(configuration: .init { url, body in try await post(body, to: url) })
 ///     var configuration = SignedDataVerifier.Configuration(bundleIDs: ["com.example"], environments: [.production])
@@ -27,6 +28,9 @@ public final class RevocationChecker: Sendable {
 
         /// The time for which an answer is cached, at least a minute. It is shorter if the answer expires earlier.
         public var lifetime: TimeInterval = 15 * 60
+
+        /// The time after a failed request in which the same chain causes no further request.
+        public var failurePause: TimeInterval = 0
 
         /// The number of chains in the cache, at least two.
         public var chainCacheCapacity = 32
@@ -61,6 +65,8 @@ public final class RevocationChecker: Sendable {
     /// The transport of requests, and the lifetime of answers.
     public let configuration: Configuration
     private let statuses: Locked<BoundedCache<DigestKey, CachedStatus>>
+    private let failures: Locked<BoundedCache<DigestKey, Date>>
+    private let running = Locked<[DigestKey: Task<Result<CachedStatus, SignedDataError>, Never>]>([:])
 
     private struct CachedStatus {
         let isRevoked: Bool
@@ -74,6 +80,7 @@ public final class RevocationChecker: Sendable {
     public init(configuration: Configuration) {
         self.configuration = configuration
         statuses = Locked(BoundedCache(capacity: max(2, configuration.chainCacheCapacity)))
+        failures = Locked(BoundedCache(capacity: max(2, configuration.chainCacheCapacity)))
     }
 
     /// Throws `revoked`, or `onlineCheckFailed` without a current answer in the cache. It sends no request.
@@ -93,15 +100,42 @@ public final class RevocationChecker: Sendable {
     /// and `chainInvalid` if a certificate has no OCSP responder.
     package func check(_ chain: CertificateChain) async throws(SignedDataError) {
         guard let intermediate = chain.intermediate else { return }
-        if let status = cachedStatus(chain, at: configuration.clock.now()) {
+        let now = configuration.clock.now()
+        if let status = cachedStatus(chain, at: now) {
             if status.isRevoked { throw Self.revoked(chain) }
             return
         }
+        let failed = failures.withLock { $0.value(for: chain.identity) }
+        if let failed, failed <= now, now < failed.addingTimeInterval(configuration.failurePause) {
+            throw SignedDataError(
+                .onlineCheckFailed,
+                "An OCSP responder gave no usable answer a moment ago, so it is not asked again yet.")
+        }
+        let task = running.withLock { running in
+            if let task = running[chain.identity] { return task }
+            let task = Task {
+                let result = await self.status(of: chain, intermediate)
+                self.store(result, of: chain)
+                return result
+            }
+            running[chain.identity] = task
+            return task
+        }
+        if try await task.value.get().isRevoked { throw Self.revoked(chain) }
+    }
+
+    /// Requests the status of both certificates.
+    private func status(
+        of chain: CertificateChain, _ intermediate: Certificate
+    ) async -> Result<CachedStatus, SignedDataError> {
         let withNonce = configuration.nonce != .none
-        let requests = [
-            try OCSPRequest(about: chain.leaf, issuedBy: intermediate, withNonce: withNonce),
-            try OCSPRequest(about: intermediate, issuedBy: chain.anchor, withNonce: withNonce),
-        ]
+        let requests: [OCSPRequest]
+        do {
+            requests = [
+                try OCSPRequest(about: chain.leaf, issuedBy: intermediate, withNonce: withNonce),
+                try OCSPRequest(about: intermediate, issuedBy: chain.anchor, withNonce: withNonce),
+            ]
+        } catch { return .failure(error) }
         async let ofLeaf = answer(to: requests[0], trusting: chain.anchor)
         async let ofIntermediate = answer(to: requests[1], trusting: chain.anchor)
         let results = await [ofLeaf, ofIntermediate]
@@ -114,12 +148,20 @@ public final class RevocationChecker: Sendable {
             }
         }
         let isRevoked = answers.contains { $0.isRevoked }
-        if let failure, !isRevoked { throw failure }
+        if let failure, !isRevoked { return .failure(failure) }
         let now = configuration.clock.now()
         let end = answers.map(\.validUntil).reduce(now.addingTimeInterval(configuration.rules.lifetime), min)
-        let status = CachedStatus(isRevoked: isRevoked, receivedAt: now, validUntil: end)
-        statuses.withLock { $0.insert(status, for: chain.identity) }
-        if isRevoked { throw Self.revoked(chain) }
+        return .success(CachedStatus(isRevoked: isRevoked, receivedAt: now, validUntil: end))
+    }
+
+    private func store(_ result: Result<CachedStatus, SignedDataError>, of chain: CertificateChain) {
+        switch result {
+        case .success(let status): statuses.withLock { $0.insert(status, for: chain.identity) }
+        case .failure:
+            let now = configuration.clock.now()
+            failures.withLock { $0.insert(now, for: chain.identity) }
+        }
+        running.withLock { $0[chain.identity] = nil }
     }
 
     private func cachedStatus(_ chain: CertificateChain, at now: Date) -> CachedStatus? {

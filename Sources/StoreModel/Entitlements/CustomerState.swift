@@ -46,6 +46,9 @@ package struct CustomerState: Hashable, Sendable {
 
     package init() {}
 
+    /// The fact that counts of each transaction, in no order.
+    package var countingTransactions: [TransactionFact] { transactions.values.map(\.newest) }
+
     package mutating func apply(_ fact: TransactionFact) {
         transactions[fact.id, default: KnownTransaction(fact)].apply(fact)
     }

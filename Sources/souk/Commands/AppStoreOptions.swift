@@ -40,6 +40,11 @@ struct AppStoreOptions: Sendable {
         url = arguments.text("app-store-url")
     }
 
+    /// The key of one app, which signs tokens and promotional offers.
+    func key(for bundle: BundleID) -> AppStoreConnectKey {
+        AppStoreConnectKey(key, id: keyID, issuerID: issuerID, bundleID: bundle)
+    }
+
     /// A client with a short timeout, for a server whose own callers wait for the response of the App Store.
     func shortTimeoutClient(for bundle: BundleID, in environment: StoreEnvironment) -> AppStoreServerAPIClient {
         client(
@@ -54,7 +59,7 @@ struct AppStoreOptions: Sendable {
         let apple =
             environment == .production ? AppStoreServerAPIClient.productionURL : AppStoreServerAPIClient.sandboxURL
         var configuration = AppStoreServerAPIClient.Configuration(
-            key: AppStoreConnectKey(key, id: keyID, issuerID: issuerID, bundleID: bundle), baseURL: url ?? apple)
+            key: key(for: bundle), baseURL: url ?? apple)
         configuration.backoff = backoff
         configuration.timeout = timeout
         return AppStoreServerAPIClient(configuration: configuration, transport: CurlTransport.platformDefault())

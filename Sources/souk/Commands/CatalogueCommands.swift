@@ -7,7 +7,8 @@ import StoreModel
 /// `souk catalog`: checks, converts and encrypts the files that list products.
 enum CatalogueCommands {
     static let lint = Command(
-        words: ["catalog", "lint"], summary: "Check StoreKit catalogues, product lists and feature maps",
+        words: ["catalog", "lint"],
+        summary: "Check StoreKit catalogues, product lists, feature maps, retention rules and refund policies",
         operands: ["FILE…"],
         options: [
             .init(name: "identifiers", value: "PATTERN", help: "a regular expression for product identifiers"),

@@ -1,10 +1,12 @@
 import AppStoreSimulator
+import EntitlementServer
 import Foundation
 import InAppStore
 import Primitives
 import StoreModel
 
-/// Checks catalogues, product lists and feature maps. Detects the kind of a file by its content.
+/// Checks catalogues, product lists, feature maps, retention rules and refund policies. Detects the kind of a file by its
+/// content.
 struct CatalogueLint {
     typealias Finding = LintReport.Finding
 
@@ -51,8 +53,26 @@ struct CatalogueLint {
                     reason: $0.reason)
             }
         }
+        if document["rules"] != nil {
+            do { _ = try RetentionRules(json: document) } catch {
+                return error.findings.map {
+                    Finding(isError: true, file: file, pointer: $0.pointer, reason: $0.reason)
+                }
+            }
+            return []
+        }
+        if RefundPolicy.recognizes(document) {
+            do throws(RefundPolicyError) {
+                _ = try RefundPolicy(parsing: bytes)
+                return []
+            } catch {
+                return [Finding(isError: true, file: file, pointer: error.pointer, reason: error.reason)]
+            }
+        }
         guard document["features"] != nil else {
-            let reason = "this is neither a StoreKit catalogue, nor a product list (an array), nor a feature map"
+            let reason =
+                "this is neither a StoreKit catalogue, nor a product list (an array), nor a feature map, nor "
+                + "retention rules, nor a refund policy"
             return [Finding(isError: true, file: file, pointer: "", reason: reason)]
         }
         do {

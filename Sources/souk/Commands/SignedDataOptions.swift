@@ -63,18 +63,22 @@ enum SignedDataOptions {
     /// Returns a checker that sends OCSP requests; `nil` without `--online`.
     static func revocation(from arguments: Arguments) -> RevocationChecker? {
         guard arguments.has("online") else { return nil }
+        return RevocationChecker(configuration: .init(post: ocspTransport(timeout: .seconds(10))))
+    }
+
+    /// Returns the function that posts OCSP requests.
+    static func ocspTransport(timeout: Duration) -> @Sendable (URL, [UInt8]) async throws -> [UInt8] {
         let transport = CurlTransport.platformDefault()
-        return RevocationChecker(
-            configuration: .init { url, question in
-                let response = try await transport.send(
-                    HTTPRequest(
-                        method: .post, url: url.absoluteString, headers: ["Content-Type": "application/ocsp-request"],
-                        body: .bytes(question), timeout: .seconds(10)))
-                guard response.status == 200 else {
-                    throw Failure("\(url.absoluteString) answered with status \(response.status)")
-                }
-                return try await response.body.collect(upTo: 64 << 10)
-            })
+        return { url, question in
+            let response = try await transport.send(
+                HTTPRequest(
+                    method: .post, url: url.absoluteString, headers: ["Content-Type": "application/ocsp-request"],
+                    body: .bytes(question), timeout: timeout))
+            guard response.status == 200 else {
+                throw Failure("\(url.absoluteString) answered with status \(response.status)")
+            }
+            return try await response.body.collect(upTo: 64 << 10)
+        }
     }
 
     static func noteUnchecked(_ what: String, _ option: String, _ arguments: Arguments, found: String? = nil) {

@@ -24,7 +24,7 @@ enum ServeOptions {
             ),
             .init(name: "tls-certificate", value: "FILE", help: "serve https with this certificate chain, PEM"),
             .init(name: "tls-key", value: "FILE", help: "the private key of the certificate, PEM"),
-            console, consoleOrigin, formerFeatures, LedgerLocation.standby, LedgerLocation.standbyLag,
+            console, consoleOrigin, revocationCheck, formerFeatures, LedgerLocation.standby, LedgerLocation.standbyLag,
             .init(name: "event-retention", value: "DURATION", help: "how long events are kept (30d)"),
         ] + ServiceOptions.options + FigureOptions.options
 
@@ -34,6 +34,12 @@ enum ServeOptions {
     static let consoleOrigin = Command.Option(
         name: "console-origin", value: "ORIGIN",
         help: "serve the console behind a proxy with TLS, such as https://console.example.com")
+
+    static let revocationCheck = Command.Option(
+        name: "revocation-check", value: "WHAT",
+        help:
+            "ask Apple whether a certificate was revoked: off, soft (accept signed data without an answer) or hard (off)"
+    )
 
     static let formerFeatures = Command.Option(
         name: "former-features", value: "WHAT",
@@ -51,9 +57,17 @@ enum ServeOptions {
             .init(
                 name: "customer-tokens", value: "WHETHER",
                 help: "whether requests with a public key need a customer token: required or optional (optional)"),
+            retentionRules,
             ServiceOptions.rateLimit,
             ServiceOptions.customerRateLimit,
+            .init(
+                name: "refund-policy", value: "FILE",
+                help: "the rules that answer refund requests; needs --app-store-key, unless the file says dryRun"),
         ] + AppStoreOptions.options
+
+    static let retentionRules = Command.Option(
+        name: "retention-rules", value: "FILE",
+        help: "the rules that choose a message for customers who may cancel a subscription")
 
     static let config = Command.Option(name: "config", value: "FILE", help: "a JSON file of these options and more")
 

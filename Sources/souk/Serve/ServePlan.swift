@@ -14,6 +14,7 @@ struct ServePlan {
     private let environments: [StoreEnvironment]
     private let anchors: [TrustAnchor]
     private let eventRetention: TimeInterval?
+    private let revocation: EntitlementService.Configuration.RevocationCheck?
     private let console: EntitlementService.Configuration.ConsoleAccess?
     private let figures: FigureSettings
     private let file: ServeFile
@@ -50,6 +51,7 @@ struct ServePlan {
         anchors = roots.isEmpty ? TrustAnchor.apple : try SignedDataOptions.anchors(in: roots)
         options = try ServiceOptions(arguments, bundles: apps.map(\.bundleID))
         eventRetention = try arguments.text("event-retention").map(Self.seconds)
+        revocation = try Self.revocation(from: arguments)
         console = try Self.console(arguments)
         figures = try FigureOptions.settings(arguments)
     }
@@ -118,20 +120,51 @@ struct ServePlan {
                 try text == "none" ? nil : ServiceOptions.rateLimit(text, of: ServiceOptions.customerRateLimit)
         }
         let appStore = try AppStoreOptions(arguments)
+        if let path = arguments.text(ServeOptions.retentionRules.name) {
+            app.retentionMessages = RetentionMessages(try retentionRules(in: path), key: appStore?.key(for: bundle))
+            do { try app.checkRetentionMessages() } catch { throw UsageError("\(path): \(error.reason)") }
+        }
         for environment in environments where [.production, .sandbox].contains(environment) {
             app.appStore[environment] = appStore?.shortTimeoutClient(for: bundle, in: environment)
         }
+        app.refundPolicy = try arguments.text("refund-policy").map(refundPolicy)
         return app
     }
 
+    private static func refundPolicy(in path: String) throws -> RefundPolicy {
+        do { return try RefundPolicy(parsing: try InputFile.read(path)) } catch let error as RefundPolicyError {
+            throw UsageError("\(path): \(error)")
+        }
+    }
+
     private enum Former: String, CaseIterable { case ignore, activate }
+    private enum Revocation: String, CaseIterable { case off, soft, hard }
     private enum Tokens: String, CaseIterable { case required, optional }
+
+    private static func revocation(
+        from arguments: Arguments
+    ) throws -> EntitlementService.Configuration.RevocationCheck? {
+        guard let choice: Revocation = try arguments.choice(ServeOptions.revocationCheck.name), choice != .off else {
+            return nil
+        }
+        return .init(isRequired: choice == .hard, post: SignedDataOptions.ocspTransport(timeout: .seconds(5)))
+    }
 
     private static func credits(in path: String) throws -> CreditTable {
         do {
             return try CreditTable(json: try JSONValue(parsing: try InputFile.read(path)))
         } catch let error as FeatureMapError {
             throw UsageError("\(path): \(error)")
+        }
+    }
+
+    private static func retentionRules(in path: String) throws -> RetentionRules {
+        do {
+            return try RetentionRules(json: try JSONValue(parsing: try InputFile.read(path, limit: 1 << 20)))
+        } catch let error as JSONError {
+            throw UsageError("\(path): this is not JSON: \(error)")
+        } catch let error as RetentionRulesError {
+            throw UsageError(error.findings.map { "\(path)\($0.pointer): \($0.reason)" }.joined(separator: "; "))
         }
     }
 
@@ -149,6 +182,7 @@ struct ServePlan {
             configuration.standbyLag = try Self.seconds(text)
         }
         configuration.trustAnchors = anchors
+        configuration.revocation = revocation
         configuration.clock = clock
         configuration.makeRequestID = makeRequestID
         configuration.webPurchases = file.webPurchases

@@ -25,6 +25,23 @@ extension StoreCommand {
                 StoreText.table)
         },
         action(
+            "notifications create TYPE",
+            "Create a notification of a type that no simulated event sends, such as MIGRATION",
+            options: [
+                .init(name: "transaction", value: "T", help: "a transaction of the subscription"),
+                .init(name: "subtype", value: "S", help: "the subtype of EXTERNAL_PURCHASE_TOKEN (UNREPORTED)"),
+            ]
+        ) { client, arguments in
+            let new = StoreControlWire.NewNotification(
+                type: arguments.operands[0], subtype: arguments.text("subtype"),
+                transactionID: try arguments.text("transaction").map {
+                    try Arguments.identifier($0, called: "--transaction")
+                })
+            return try await client.ask(.post, "/notifications", new, as: StoreControlWire.Notification.self) {
+                "\($0.uuid) \($0.type) is created"
+            }
+        },
+        action(
             "notifications deliver", "Send due notifications and wait; exit 1 unless all have arrived"
         ) { client, _ in try await deliver(client) },
         action("notifications resend UUID", "Send a notification again") { client, arguments in

@@ -1,6 +1,7 @@
 import AppStorePayloads
 import Foundation
 import SignedData
+import SimulatorControl
 import StoreModel
 import Testing
 
@@ -45,6 +46,48 @@ struct StoreNotificationTests {
                     "coins ONE_TIME_CHARGE", "pack ONE_TIME_CHARGE", "coins REFUND", "coins REFUND_REVERSED",
                     "pack REVOKE",
                 ])
+        }
+    }
+
+    @Test func `a notification of a type that no event sends is created about a subscription, or about a token`()
+        async throws
+    {
+        try await Self.with { test in
+            let plain = try await test.buy("plain")
+            let coins = try await test.buy("coins")
+            let created = try await test.store.createNotification(
+                .init(type: "MIGRATION", transactionID: plain.transactionID))
+            #expect(created.type == "MIGRATION" && created.transactionID == plain.transactionID)
+            let token = try await test.store.createNotification(.init(type: "EXTERNAL_PURCHASE_TOKEN"))
+            #expect(token.subtype == "UNREPORTED" && token.transactionID == nil)
+            let whole = try #require(
+                try test.readNotifications().first { $0.whole.notificationUUID == token.uuid }?.whole)
+            #expect(whole.externalPurchaseToken?.externalPurchaseId == "SANDBOX_\(token.uuid)")
+            #expect(whole.externalPurchaseToken?.bundleId == test.store.summary.bundleID.rawValue)
+            #expect(whole.externalPurchaseToken?.tokenCreationDate == whole.signedDate && whole.data == nil)
+            let refused: [StoreControlWire.NewNotification] = [
+                .init(type: "DID_RENEW", transactionID: plain.transactionID), .init(type: "MIGRATION"),
+                .init(type: "MIGRATION", subtype: "UPGRADE", transactionID: plain.transactionID),
+                .init(type: "PRICE_CHANGE", transactionID: coins.transactionID),
+                .init(type: "EXTERNAL_PURCHASE_TOKEN", transactionID: plain.transactionID),
+                .init(type: "EXTERNAL_PURCHASE_TOKEN", subtype: "UPGRADE"), .init(type: ""),
+            ]
+            for new in refused {
+                await #expect(throws: SimulatorError(.invalidValue, "")) {
+                    try await test.store.createNotification(new)
+                }
+            }
+            await #expect(throws: SimulatorError(.unknownTransaction, "")) {
+                try await test.store.createNotification(.init(type: "MIGRATION", transactionID: "77"))
+            }
+            #expect(try test.sent().count == 4)
+            try await test.store.set(.notificationsURL, to: "off")
+            for new in [
+                StoreControlWire.NewNotification(type: "MIGRATION", transactionID: plain.transactionID),
+                .init(type: "EXTERNAL_PURCHASE_TOKEN"),
+            ] {
+                await #expect(throws: SimulatorError(.notNow, "")) { try await test.store.createNotification(new) }
+            }
         }
     }
 

@@ -56,6 +56,37 @@ import Testing
         await bench.close()
     }
 
+    @Test func `an order id is looked up at the App Store and leads to the search for its purchase`() async throws {
+        let appStore = ScriptedStatusTransport()
+        let bench = try await appStore.bench()
+        _ = try await bench.post(bench.period("8", of: "7"))
+        let visitor = try await ConsoleVisitor.signedIn(at: bench, as: .readOnly)
+        let (renewed, unknown) = (try bench.period("8", of: "7"), try bench.purchase("5"))
+        let foreign = try bench.sign(bench.purchasePayload("6"), by: ServerBench.foreignChain)
+        func look(_ signed: [String], _ status: JSONValue = 0) async throws -> ServerBench.Reply {
+            appStore.answer { ["status": status, "signedTransactions": .array(signed.map { .string($0) })] }
+            return try await visitor.get("?query=MK5TTTVWJH")
+        }
+        let found = try await look([unknown, renewed])
+        #expect(found.status == 303)
+        let target = try #require(found.headers["Location"])
+        #expect(target == "/console?environment=sandbox&query=7")
+        #expect(try await visitor.get(String(target.dropFirst("/console".count))).text.contains("id=anna\""))
+        let alone = try await look([unknown])
+        #expect(alone.status == 404 && alone.text.contains("the purchase 5, which no customer"))
+        let invalid = try await look([], 1)
+        #expect(invalid.status == 404 && invalid.text.contains("knows no order MK5TTTVWJH"))
+        #expect(try await look([foreign]).status == 502)
+        #expect(appStore.asked == Array(repeating: "MK5TTTVWJH", count: 4))
+        // Nothing of it is stored, and other texts are not sent to the App Store.
+        #expect(try bench.count("fact") == 1)
+        for query in ["mk5tttvwjh", "MK5", "MK5TTTVWJH%20", "M/../../x0", "7"] {
+            #expect(try await visitor.get("?query=\(query)").status == 200)
+        }
+        #expect(appStore.asked.count == 4)
+        await bench.close()
+    }
+
     @Test func `a feature leads to the facts of its purchase, and a fact to its signed bytes`() async throws {
         let bench = try await ServerBench.withConsole()
         let (first, other) = (try bench.period("1"), try bench.purchase("5"))

@@ -21,7 +21,8 @@ struct DocumentJudgeTests {
     private static let mayRefuse: JSONValue = [
         "postGrant": ["400"], "postPromotion": ["400"], "getFacts": ["400"], "postTransactions": ["400"],
         "validateReceipt": ["400"], "redeemCredit": ["400"], "postCreditGrant": ["400"], "postToken": ["400"],
-        "getWebhookDeliveries": ["400"], "streamEvents": ["400"],
+        "getWebhookDeliveries": ["400"], "streamEvents": ["400"], "postUsageReport": ["400"],
+        "getRefundRequests": ["400"], "postRefundAnswer": ["400"],
         "getCustomer": ["304"],
         "postWebPurchase": ["401"],
     ]
@@ -39,6 +40,7 @@ struct DocumentJudgeTests {
         _ = try await bench.post([bench.period("1"), bench.purchase("2")])
         _ = try await bench.post([bench.purchase("3", product: "pack", type: .consumable)], for: "ben")
         _ = try await bench.grant()
+        try await bench.requestRefund(of: bench.purchase("3", product: "pack", type: .consumable))
         _ = try await bench.send(
             .post, "/v1/promotions", as: .secret, body: .json(["code": "SPRING", "feature": "pro"]))
         let key = try #require(bench.keys[ServerBench.app]).secretKey
@@ -57,7 +59,8 @@ struct DocumentJudgeTests {
             request["without"] = ["deleteCustomer", "streamEvents"]
             request["known"] = [
                 "customer": ["anna", "ben"], "to": ["anna", "ben"], "alias": ["anonymous-1", "anonymous-2"],
-                "originalTransactionID": ["1", "3"], "type": ["coins"], "code": ["SPRING"], "until": [nil],
+                "originalTransactionID": ["1", "3"], "transactionID": ["1", "3"], "type": ["coins"], "code": ["SPRING"],
+                "until": [nil],
                 "redeemableUntil": [nil], "lasts": ["P1D"],
                 "signedTransaction": [.string(try bench.purchase("4"))],
             ]

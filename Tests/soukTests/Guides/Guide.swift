@@ -54,6 +54,9 @@ struct Guide: Sendable {
                 """),
         Guide(document: "Documentation/Notifications.md", preparation: backend),
         Guide(document: "Documentation/ProductList.md", preparation: "cp Examples/darkroom.storekit shop.storekit"),
+        Guide(
+            document: "Documentation/RetentionMessages.md",
+            preparation: "cp given/server-api-key.p8 AuthKey_2X9R4HXF34.p8"),
         Guide(document: "Documentation/VerifyReceipt.md", preparation: "running"),
         Guide(
             document: "Documentation/Guides/ComingFromSwiftyStoreKitOrRevenueCat.md",

@@ -23,6 +23,12 @@ extension StoreEndpoints {
                     limit: Int(call.integer("limit") ?? 100)))
         },
         endpoint(
+            .post, path, "createNotification",
+            "Create a notification of a type that no simulated event sends",
+            taking: StoreControlWire.NewNotification.self, status: 201,
+            refusals: [.unknownTransaction, .notNow, .invalidValue]
+        ) { call, new in try await call.store.createNotification(new) },
+        endpoint(
             .post, path + "/deliver", "deliverNotifications", "Send everything that is due, and wait until it is sent",
             refusals: [.notNow]
         ) { call in

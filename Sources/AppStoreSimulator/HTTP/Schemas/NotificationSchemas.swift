@@ -24,6 +24,18 @@ extension StoreControlWire.Notification.Attempt: WireModel {
     ])
 }
 
+extension StoreControlWire.NewNotification: WireModel {
+    static let schemaName = "NewNotification"
+    static let schema = WireSchema.object([
+        .required(
+            "type", .text.described("METADATA_UPDATE, MIGRATION, PRICE_CHANGE or EXTERNAL_PURCHASE_TOKEN")),
+        .optional(
+            "subtype",
+            .text.described("of EXTERNAL_PURCHASE_TOKEN: UNREPORTED (the default), CREATED or ACTIVE_TOKEN_REMINDER")),
+        .optional("transactionID", .name.described("a transaction of the subscription, for the other types")),
+    ])
+}
+
 extension StoreControlWire.Notifications: WireModel {
     static let schemaName = "Notifications"
     static let schema = WireSchema.object([

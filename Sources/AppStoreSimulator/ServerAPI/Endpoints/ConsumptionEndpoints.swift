@@ -29,12 +29,13 @@ extension ServerAPIEndpoints {
 }
 
 extension SimulatedAppStore {
-    /// Stores a report, and replaces an earlier one. Throws `ErrorCode` and `ServerRefusal` for an invalid report.
+    /// Stores a report, and replaces an earlier one. The store may then decide the refund request. Throws `ErrorCode` and `ServerRefusal` for an invalid report.
     fileprivate func save(_ report: ConsumptionReport, of transaction: Int64) async throws {
         let sale = try findSale(transaction)
         guard !sale.transaction.isShared else { throw AppStoreServerAPI.ErrorCode.familyTransactionNotSupported }
         try report.check(for: sale.transaction.kind)
         try await database.write { try SimulatorDatabase($0).save(report, of: transaction, at: sale.now) }
+        try await decideRefund(of: transaction)
     }
 
     /// Returns the last consumption information that the app's server sent about a transaction.

@@ -23,7 +23,7 @@ extension ConsoleFrame {
                 link.href = location.href;
                 link.textContent = "Load the page again";
                 notice.append("The data has changed. ", link);
-                main().prepend(notice);
+                main().before(notice);
             };
 
             const show = (next) => {
@@ -31,24 +31,34 @@ extension ConsoleFrame {
                 const closed = [...next.querySelectorAll("details")];
                 if (open.length === closed.length) closed.forEach((one, index) => { one.open = open[index]; });
                 main().replaceWith(document.adoptNode(next));
+                const notice = document.getElementById("outdated");
+                if (notice) notice.remove();
                 document.getElementById("updated").textContent = `The page was updated at ${new Date().toLocaleTimeString()}.`;
             };
 
+            const readIn = (milliseconds) => { timer ??= setTimeout(read, milliseconds); };
+
             const read = () => {
                 timer = null;
+                // A page that becomes visible again connects, and reads itself if its stamp is old.
+                if (document.visibilityState !== "visible") return;
                 const request = new XMLHttpRequest();
                 request.open("GET", location.href);
                 request.responseType = "document";
+                // A proxy may send another type. A browser shows a malformed document as a page with forbidden styles.
+                request.overrideMimeType("text/html");
                 request.setRequestHeader("Souk-Update", "1");
                 request.onload = () => {
                     const next = request.response && request.response.getElementById("main");
                     const isOther = new URL(request.responseURL).pathname !== location.pathname;
                     if (isOther || request.status === 404) { location.reload(); return; }
-                    if (request.status !== 200 || !next) return;
+                    if (request.status !== 200 || !next) { readIn(10_000); return; }
                     if (next.innerHTML === main().innerHTML) main().dataset.stamp = next.dataset.stamp;
                     else if (isInUse()) offer();
                     else show(next);
+                    connect();
                 };
+                request.onerror = () => readIn(10_000);
                 request.send();
             };
 
@@ -56,21 +66,27 @@ extension ConsoleFrame {
                 if (stream || document.visibilityState !== "visible") return;
                 stream = new EventSource(main().dataset.updates);
                 stream.onmessage = (event) => {
-                    if (event.data !== main().dataset.stamp && timer === null) timer = setTimeout(read, 500);
+                    if (event.data !== main().dataset.stamp) readIn(500);
                 };
-                stream.addEventListener("ended", () => { stream.close(); location.reload(); });
-                // The browser does not connect again if the session ended meanwhile.
+                // The cookie of the stream is too old or its key was revoked. Another page of the session may have a
+                // newer cookie.
+                stream.addEventListener("ended", () => { disconnect(); readIn(0); });
+                // The browser does not connect again after a refusal.
                 stream.onerror = () => {
                     if (stream.readyState !== EventSource.CLOSED) return;
-                    stream = null;
-                    read();
+                    disconnect();
+                    readIn(0);
                 };
             };
 
-            document.addEventListener("visibilitychange", () => {
-                if (document.visibilityState === "visible") return connect();
+            const disconnect = () => {
                 if (stream) stream.close();
                 stream = null;
+            };
+
+            document.addEventListener("visibilitychange", () => {
+                if (document.visibilityState === "visible") connect();
+                else disconnect();
             });
             connect();
         })();

@@ -29,6 +29,7 @@ extension ConsoleFrame {
         .buttons { display: flex; flex-wrap: wrap; gap: .6rem; align-items: center; }
         .hint { font-size: .86rem; color: var(--soft); }
         .notice { padding: .7rem 1rem; border-radius: .6rem; background: var(--good-soft); color: var(--good); font-weight: 600; }
+        #outdated { position: sticky; top: .6rem; z-index: 1; max-width: 90rem; margin: 0 auto 1rem; }
         .fault { padding: .7rem 1rem; border-radius: .6rem; background: var(--error-soft); color: var(--error); }
         .facts { margin: 0; display: grid; gap: .35rem; }
         .facts > div { display: grid; grid-template-columns: 12rem minmax(0, 1fr); gap: .2rem 1rem; }

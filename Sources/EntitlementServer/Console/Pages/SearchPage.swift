@@ -6,6 +6,8 @@ struct SearchPage: Sendable {
     let frame: ConsoleFrame
     let query: String
     let found: CustomerList
+    /// Whether order ids are looked up at the App Store.
+    let looksUpOrders: Bool
     /// The reason why the query cannot be used.
     var fault: String?
 
@@ -22,8 +24,8 @@ struct SearchPage: Sendable {
             <button class="main">Search</button>
             </form>
             <p class="hint">Finds the beginning of a customer id or an alias, and a complete transaction id or web order line \
-            item id. It cannot find names and email addresses, or the order number in a mail of the App Store, because no \
-            signed data has them. It cannot find app account tokens, products, or purchases that no customer has.</p>
+            item id. \(orders) It cannot find names and email addresses, because no signed data has them. It cannot find app \
+            account tokens, products, or purchases that no customer has.</p>
             \(fault.map { fault -> HTML in "<p class=\"fault\" role=\"alert\">\(fault)</p>" })
             </section>
             <section class="card pane" aria-labelledby="results">
@@ -31,6 +33,12 @@ struct SearchPage: Sendable {
             \(results)
             </section>
             """)
+    }
+
+    private var orders: HTML {
+        looksUpOrders
+            ? "The App Store is asked about an order id from one of its mails, such as MK5TTTVWJH."
+            : "It cannot find an order id from a mail of the App Store, because the server has no key to ask about it."
     }
 
     private var environmentField: HTML {
