@@ -2,6 +2,7 @@ import AppStorePayloads
 import Foundation
 import Primitives
 import SQLStorage
+import SimulatorControl
 import StoreModel
 
 /// Notifications for the app's server.
