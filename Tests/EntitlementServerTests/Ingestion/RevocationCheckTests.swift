@@ -86,10 +86,10 @@ import Testing
         _ id: String, _ bench: ServerBench, by chain: SigningChain
     ) throws -> JSONValue {
         let transaction = try signed(id, bench, by: chain)
-        let payload = try ResponseBodyV2DecodedPayload {
+        let payload = ResponseBodyV2DecodedPayload {
             $0.notificationType = .oneTimeCharge
             $0.notificationUUID = "n\(id)"
-            $0.data = try .init {
+            $0.data = .init {
                 $0.bundleId = ServerBench.app.rawValue
                 $0.environment = .sandbox
                 $0.signedTransactionInfo = transaction
