@@ -73,13 +73,17 @@ struct UpgradeTests {
             try await bench.database.write { try $0.perform("DELETE FROM server", []) }
             let registry = ServerRegistry(database: bench.database, id: "older", clock: bench.realClock.monotonic)
             let slow = SQLMigration(
-                Self.contracting.name, [.postgreSQL: "LOCK TABLE server IN SHARE MODE; SELECT pg_sleep(0.5)"])
+                Self.contracting.name, [.postgreSQL: "LOCK TABLE server IN SHARE MODE; SELECT pg_sleep(2)"])
             let steps = Self.newerRelease.dropLast() + [slow]
             let migrating = Task.detached { try bench.database.migrate(Array(steps)) }
-            let cluster = try await PostgresCluster.shared()
             try await until("the step has its lock") {
-                try await cluster.run("SELECT count(*) FROM pg_stat_activity WHERE wait_event = 'PgSleep'").contains(
-                    "1")
+                try bench.database.read { connection in
+                    try connection.first(
+                        """
+                        SELECT 1 AS one FROM pg_stat_activity
+                        WHERE wait_event = 'PgSleep' AND datname = current_database()
+                        """, []) != nil
+                }
             }
             await #expect(throws: SQLError(.newerSchema, "")) { try await registry.step() }
             try await migrating.value

@@ -81,6 +81,10 @@ struct StoreNotificationTests {
                 try await test.store.createNotification(.init(type: "MIGRATION", transactionID: "77"))
             }
             #expect(try test.sent().count == 4)
+            for subtype in ["CREATED", "ACTIVE_TOKEN_REMINDER"] {
+                let new = StoreControlWire.NewNotification(type: "EXTERNAL_PURCHASE_TOKEN", subtype: subtype)
+                #expect(try await test.store.createNotification(new).subtype == subtype)
+            }
             try await test.store.set(.notificationsURL, to: "off")
             for new in [
                 StoreControlWire.NewNotification(type: "MIGRATION", transactionID: plain.transactionID),
