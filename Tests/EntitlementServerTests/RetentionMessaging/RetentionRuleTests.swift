@@ -135,7 +135,7 @@ import Testing
 
     // MARK: - Property
 
-    /// Decides by the JSON itself, with none of the code under test.
+    /// Decides by the JSON itself, without the code under test.
     private static func expected(
         _ file: JSONValue, _ request: RetentionRequest, _ history: SubscriptionHistory?
     ) -> String? {
