@@ -8,22 +8,20 @@ struct MetricsRoute: Sendable {
         [
             Endpoint(
                 .get, "/metrics", "getMetrics", "Get the server's metrics for Prometheus", tag: .server, answer: .text,
-                type: "text/plain", handler: .open { _ in .ready(try answer()) })
+                type: "text/plain", handler: .open { _ in .ready(answer()) })
         ]
     }
 
     /// A handler of this endpoint alone, for a port of its own.
     var handler: any HTTPHandler {
         var router = Router()
-        router.on(.get, "/metrics") { _, _ in
-            do { return .ready(try answer()) } catch { return .ready(Refusal.failure(error).response) }
-        }
+        router.on(.get, "/metrics") { _, _ in .ready(answer()) }
         return router
     }
 
-    private func answer() throws -> HTTPResponse {
+    private func answer() -> HTTPResponse {
         HTTPResponse(
             status: 200, headers: ["Content-Type": PrometheusText.contentType],
-            body: .text(try metrics.exposition()))
+            body: .text(metrics.exposition()))
     }
 }

@@ -1,8 +1,7 @@
 import Foundation
 import StoreModel
 
-/// The gauges of the keys and of the database. If one cannot be read, it has no values, and the other metrics are
-/// exported without it.
+/// The gauges of the keys and of the database.
 enum LedgerGauges {
     /// The largest number of keys with a value: the most recently used ones. Each key is a time series.
     static let keyLimit = 100
@@ -14,11 +13,10 @@ enum LedgerGauges {
                 name: "souk_key_last_use_timestamp_seconds",
                 help: "Time of the last use of a valid API key, by its id.", label: "key"
             ) {
-                let uses = try? keys.lastUses(of: apps, limit: keyLimit)
-                return (uses ?? []).map { ($0.id, $0.at.timeIntervalSince1970) }
+                try keys.lastUses(of: apps, limit: keyLimit).map { ($0.id, $0.at.timeIntervalSince1970) }
             },
             .init(name: "souk_database_bytes", help: "Size of the database, with all apps.") {
-                value(try? ledger.databaseBytes())
+                value(try ledger.databaseBytes())
             },
             .init(name: "souk_database_free_bytes", help: "Free space on the disk of a SQLite database.") {
                 value(ledger.freeBytes)

@@ -7,7 +7,8 @@ final class ServerMetrics: Sendable {
     static let unknownPath = "none"
 
     /// A metric whose values are read when the metrics are exported. If it has several values, `label` is the name of
-    /// the label that distinguishes them. Each value is a time series, so limit their number.
+    /// the label that distinguishes them. Each value is a time series, so limit their number. A gauge that cannot be read
+    /// has no value, and the other metrics are exported without it.
     struct Gauge: Sendable {
         let name: String
         let help: String
@@ -47,8 +48,8 @@ final class ServerMetrics: Sendable {
 
     func add(_ gauge: Gauge) { gauges.withLock { $0.append(gauge) } }
 
-    /// Returns all metrics in Prometheus' text format. Throws an error if a gauge cannot be read.
-    func exposition() throws -> String {
+    /// Returns all metrics in Prometheus' text format.
+    func exposition() -> String {
         var text = PrometheusText()
         EndpointMetrics.write(endpoints.withLock { $0 }, to: &text)
         for counter in [
@@ -59,7 +60,7 @@ final class ServerMetrics: Sendable {
         }
         for gauge in gauges.withLock({ $0 }) {
             text.family(gauge.name, .gauge, gauge.help)
-            for (label, value) in try gauge.values() {
+            for (label, value) in (try? gauge.values()) ?? [] {
                 if let name = gauge.label {
                     text.sample(gauge.name, [name: label], value)
                 } else {

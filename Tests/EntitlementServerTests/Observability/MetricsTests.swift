@@ -103,6 +103,17 @@ import Testing
         #expect(try await !lines(bench).contains { $0.hasPrefix("souk_key_last_use") })
     }
 
+    @Test func `a gauge that cannot be read has no value, and the other metrics have theirs`() {
+        struct Unreadable: Error {}
+        let metrics = ServerMetrics()
+        metrics.add(.init(name: "broken", help: "A gauge.") { throw Unreadable() })
+        metrics.add(.init(name: "whole", help: "A gauge.") { [("", 1)] })
+        metrics.refusals.add("x")
+        let lines = metrics.exposition().split(separator: "\n")
+        #expect(!lines.contains { $0.hasPrefix("broken") } && lines.contains("# TYPE broken gauge"))
+        #expect(lines.contains("whole 1") && lines.contains(#"souk_refusals_total{code="x"} 1"#))
+    }
+
     @Test func `made-up label values do not fill the memory`() {
         let counter = Counter("c", by: "code", "Codes.")
         for number in 0..<1000 { counter.add("code \(number)") }
