@@ -142,7 +142,8 @@ struct FilledLedger {
                 """,
                 """
                 SELECT app, environment, source, CAST(printf('%032d', n) AS BLOB), kind, format, printf('%07d', n),
-                    printf('%07d', n), signed_at, received_at, summary, zeroblob(0) FROM fact CROSS JOIN copy
+                    printf('%07d', n), signed_at, received_at,
+                    replace(summary, '"0"', printf('"%07d"', n)), zeroblob(0) FROM fact CROSS JOIN copy
                 WHERE original_transaction_id = '0'
                 """
             ), 2

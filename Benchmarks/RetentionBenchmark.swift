@@ -33,10 +33,12 @@ enum RetentionBenchmark {
     }
 
     private static func request(_ number: Int, of ledger: FilledLedger) throws -> [UInt8] {
-        let transaction = String(ServerBenchmark.customerNumber(number, among: 1000))
+        let digits = String(ServerBenchmark.customerNumber(number, among: 1000))
+        // Only the id of the first customer's transaction is not padded.
+        let transaction = digits == "0" ? digits : String(repeating: "0", count: 7 - digits.count) + digits
         let signed = try JWSSigner(ledger.chain).sign(
             DecodedRealtimeRequestBody {
-                $0.originalTransactionId = String(repeating: "0", count: 7 - transaction.count) + transaction
+                $0.originalTransactionId = transaction
                 $0.appAppleId = appleID
                 $0.productId = "com.example.souk.pro.monthly"
                 $0.userLocale = "en-US"
