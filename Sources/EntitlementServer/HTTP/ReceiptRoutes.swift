@@ -45,8 +45,10 @@ struct ReceiptRoutes: Sendable {
         let now = ledger.clock.now().wholeMillisecond
         let receipt: PresentedReceipt
         do {
-            receipt = try reader.receipt(presented.receipt, for: presented.device)
+            receipt = try await reader.receipt(presented.receipt, for: presented.device)
         } catch {
+            // A verdict is kept for repetitions of the request, so a missing answer must not become one.
+            guard !error.isRetryable else { throw Refusal.unavailable(error.reason) }
             let refused = ReceiptValidation(
                 isValid: false,
                 error: .init(code: error.code.rawValue, detail: error.reason, retryable: error.isRetryable),

@@ -76,10 +76,11 @@ struct TransactionsRoute: Sendable {
         var count = presented.transactions.count
         if let bytes = presented.receipt {
             do {
-                let receipt = try reader.receipt(bytes)
+                let receipt = try await reader.receipt(bytes)
                 verified = Verified(facts: receipt.facts, rejected: receipt.rejected, document: receipt.document)
                 count = receipt.receipt.inAppPurchases.count
-            } catch {
+            } catch let error as SignedDataError {
+                guard !error.isRetryable else { throw Refusal.unavailable(error.reason) }
                 throw Refusal.rejected(RejectedTransaction(error, at: 0), field: "receipt")
             }
         }

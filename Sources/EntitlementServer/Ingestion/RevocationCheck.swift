@@ -2,8 +2,8 @@ import Foundation
 import SignedData
 
 extension EntitlementService.Configuration {
-    /// How the server asks whether the certificates of signed transactions, renewal infos and notifications were
-    /// revoked. Receipts are not checked.
+    /// How the server asks whether the certificates of signed transactions, renewal infos, notifications and receipts
+    /// were revoked. A receipt whose certificates have expired is not asked about.
     ///
     /// The status of a certificate comes from its issuer (OCSP) and is cached for 15 minutes at most. A document whose
     /// certificate was revoked is refused with `revoked`.

@@ -16,6 +16,7 @@ struct StoreReader: Sendable {
     /// Verifies documents whose revocation status is not known; `nil` if such documents are refused.
     private let lenientDocuments: SignedDataVerifier?
     private let receipts: ReceiptVerifier
+    private let checker: RevocationChecker?
 
     /// - Parameter checker: The checker of revoked certificates; `nil` for no check.
     init(
@@ -32,6 +33,7 @@ struct StoreReader: Sendable {
         lenientDocuments = acceptsUnknown ? SignedDataVerifier(configuration: rules) : nil
         rules.revocation = checker
         documents = SignedDataVerifier(configuration: rules)
+        self.checker = checker
         receipts = ReceiptVerifier(
             configuration: .init(
                 bundleIDs: [app.bundleID], environments: environments, trustAnchors: configuration.trustAnchors))
@@ -171,11 +173,12 @@ extension StoreReader {
     /// - Parameter device: The device that the receipt must belong to; `nil` accepts a receipt of any device.
     func receipt(
         _ bytes: [UInt8], for device: DeviceIdentifier? = nil
-    ) throws(SignedDataError) -> PresentedReceipt {
+    ) async throws(SignedDataError) -> PresentedReceipt {
         let verified: VerifiedReceipt
         do throws(SignedDataError) { verified = try receipts.verify(bytes, for: device) } catch {
             throw Self.mapped(error)
         }
+        try await checkRevocation(of: verified.chain)
         let environment = Self.environment(verified.receipt.environment)
         let digest = verified.payloadDigest
         var facts: [PresentedFact] = []
@@ -202,5 +205,14 @@ extension StoreReader {
             environment: environment, signedAt: verified.creationDate, source: bytes)
         return PresentedReceipt(
             receipt: verified.receipt, environment: environment, document: document, facts: facts, rejected: rejected)
+    }
+
+    /// Asks for the status of a receipt's certificates if the server checks it. Receipts outlive their certificates, and
+    /// a responder does not answer about expired ones, so an expired chain is not asked about.
+    private func checkRevocation(of chain: CertificateChain) async throws(SignedDataError) {
+        guard let checker, (try? chain.check(at: checker.configuration.clock.now())) != nil else { return }
+        do throws(SignedDataError) { try await checker.check(chain) } catch {
+            guard lenientDocuments != nil, [.onlineCheckFailed, .chainInvalid].contains(error.code) else { throw error }
+        }
     }
 }

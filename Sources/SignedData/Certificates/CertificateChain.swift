@@ -116,7 +116,7 @@ package final class CertificateChain: Sendable {
     ///
     /// RFC 5280 section 4.1.2.5 includes the last second, but OpenSSL counts it as expired. A chain that OpenSSL
     /// refuses is not accepted.
-    func check(at instant: Date) throws(SignedDataError) {
+    package func check(at instant: Date) throws(SignedDataError) {
         let second = Date(timeIntervalSince1970: instant.timeIntervalSince1970.rounded(.down))
         if validity.contains(second), second < validity.upperBound { return }
         let when = RFC3339.string(from: instant)

@@ -1,5 +1,6 @@
 import AppStorePayloads
 import Foundation
+import HTTPCore
 import HostTestSupport
 import Primitives
 import StoreModel
@@ -183,5 +184,57 @@ import Testing
             #expect(reply.status == status && reply.code == (isRequired ? "chainInvalid" : nil), "\(reply.text)")
             await bench.close()
         }
+    }
+
+    @Test(arguments: [true, false], [(false, false), (true, false), (false, true)])
+    func `the certificates of a receipt are asked about too`(isRequired: Bool, revoking: (Bool, Bool)) async throws {
+        let isRevoked = revoking.0 || revoking.1
+        let responder = try await Responder(revoking: revoking)
+        let bench = try await responder.bench(isRequired: isRequired)
+        let receipt = try bench.receipt([bench.receiptPurchase("1")], by: .success(responder.chain))
+        let verdict = try await bench.validate(receipt).validation()
+        #expect(verdict.isValid != isRevoked && verdict.error?.code == (isRevoked ? "revoked" : nil))
+        let presented = try await bench.present(receipt: receipt)
+        #expect(presented.status == (isRevoked ? 422 : 200), "\(presented.text)")
+        #expect(presented.code == (isRevoked ? "revoked" : nil))
+        #expect(try bench.count("fact") == (isRevoked ? 0 : 1))
+        #expect(responder.questions.withLock(\.self) == 2)
+        await bench.close()
+    }
+
+    @Test func `a receipt without an answer is refused for now by a hard check, also when its request is repeated`()
+        async throws
+    {
+        let responder = try await Responder()
+        let bench = try await responder.bench(isRequired: true, usesRealTime: false)
+        responder.isReachable.withLock { $0 = false }
+        let receipt = try bench.receipt([bench.receiptPurchase("1")], by: .success(responder.chain))
+        var headers = HTTPHeaders()
+        headers["Idempotency-Key"] = "a receipt"
+        for _ in 0..<2 {
+            let verdict = try await bench.validate(receipt, headers: headers)
+            #expect(verdict.status == 503 && verdict.headers["Retry-After"] != nil, "\(verdict.text)")
+        }
+        #expect(try await bench.present(receipt: receipt).status == 503)
+        #expect(try bench.count("fact") == 0)
+        await bench.close()
+
+        let answered = try await responder.bench(isRequired: true)
+        responder.isReachable.withLock { $0 = true }
+        let other = try answered.receipt([answered.receiptPurchase("1")], by: .success(responder.chain))
+        #expect(try await answered.validate(other, headers: headers).validation().isValid)
+        await answered.close()
+    }
+
+    @Test func `a receipt whose certificates have expired is accepted without a question`() async throws {
+        let responder = try await Responder()
+        let bench = try await responder.bench(isRequired: true, usesRealTime: false)
+        responder.isReachable.withLock { $0 = false }
+        let receipt = try bench.receipt([bench.receiptPurchase("1")], by: .success(responder.chain))
+        let end = responder.chain.leaf.validity.upperBound
+        bench.realClock.advance(by: end.timeIntervalSince(bench.realClock.now()) + 1)
+        #expect(try await bench.present(receipt: receipt).status == 200)
+        #expect(responder.questions.withLock(\.self) == 0)
+        await bench.close()
     }
 }
