@@ -124,6 +124,13 @@ import Testing
         let client: PurchaseClient
         let product: Product
 
+        func buy(with id: String) async throws -> (offer: PromoOffer, purchase: SuccessfulPurchase) {
+            let discount = try #require(product.discounts.first { $0.identifier == id })
+            let offer = try await client.getPromotionalOffer(for: discount, product: product)
+            let purchase = try await client.purchase(product, with: offer)
+            return (offer, purchase)
+        }
+
         func offer(_ id: String) async throws -> PromoOffer {
             let discount = try #require(product.discounts.first { $0.identifier == id })
             return try await client.getPromotionalOffer(for: discount, product: product)
@@ -167,8 +174,7 @@ import Testing
 
         let eligible = try await anna.store.offerEligibility(for: "monthly").products
         #expect(eligible.first?.promotionalOffers.allSatisfy(\.isEligible) == true)
-        let offer = try await anna.offer("back")
-        let bought = try await anna.client.purchase(anna.product, with: offer)
+        let (offer, bought) = try await anna.buy(with: "back")
         #expect(bought.transaction?.offer?.id == "back" && !bought.isPendingAcknowledgement)
         let customer = try await world.send(.get, "/v1/customers/anna")
         #expect(customer["subscriptions"]?[0]?["price"]?["amount"] == "1.00")
