@@ -37,6 +37,8 @@ extension EntitlementService {
             /// The rules that choose the message for a customer who may cancel a subscription. Without them the App
             /// Store shows the default message.
             package var retentionMessages: RetentionMessages?
+            /// The promotional offers that the server signs. `nil`, the default, signs none.
+            package var offers: PromotionalOffers?
 
             /// The clients of the App Store Server API, by environment. When a subscription has ended and no later fact
             /// has arrived, the server requests its status. Environments without a client are not polled.
@@ -186,6 +188,7 @@ extension EntitlementService {
             }
             try checkWebhooks()
             try checkRetentionMessages()
+            for app in apps { try app.checkOffers() }
             for app in apps {
                 guard let policy = app.refundPolicy, !policy.isDryRun, app.appStore.isEmpty else { continue }
                 throw EntitlementServerError(

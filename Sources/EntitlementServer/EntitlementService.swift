@@ -310,6 +310,12 @@ public final class EntitlementService: HTTPHandler {
                     app.retentionMessages.map { (app.bundleID, $0) }
                 }), realClock: configuration.realClock, randomBytes: configuration.randomBytes,
             metrics: parts.metrics)
+        let offers = OfferRoutes(
+            ledger: ledger, idempotent: idempotent,
+            offers: Dictionary(
+                uniqueKeysWithValues: configuration.apps.compactMap { app in
+                    app.offers.map { (app.bundleID, $0) }
+                }), realClock: configuration.realClock, randomBytes: configuration.randomBytes)
         let webPurchases = WebPurchaseRoute(
             ledger: ledger, sources: configuration.webPurchases, realClock: configuration.realClock)
         let customers = CustomerRoutes(ledger: ledger)
@@ -340,6 +346,7 @@ public final class EntitlementService: HTTPHandler {
             notifications.endpoints,
             webPurchases.endpoints,
             retentionMessages.endpoints,
+            offers.endpoints,
             care.endpoints,
             grants.endpoints,
             credits.endpoints,

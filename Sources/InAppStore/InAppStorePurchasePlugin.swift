@@ -90,6 +90,28 @@ public final class InAppStorePurchasePlugin: PurchasePlugin {
         }
     }
 
+    /// Returns a promotional offer with the signature of the store's offer service, by default the entitlement server.
+    /// The signature contains the `appAccountToken` of the current customer.
+    ///
+    /// - Parameters:
+    ///   - productDiscount: The discount that the offer gives.
+    ///   - product: The product that has the discount.
+    /// - Returns: The signed offer, an error, for example if the customer is not eligible, or `notSupported` for a
+    ///   product that is not in the list, and for an offer that the service does not sign.
+    public func getPromotionalOffer(
+        for productDiscount: ProductDiscount, product: Product
+    ) async -> PurchasePluginResult<PromoOffer, any Error> {
+        guard productDiscount.type == .promotional, let id = productDiscount.identifier,
+            let listed = store.list[product.productIdentifier]
+        else { return .notSupported }
+        do {
+            let signed = try await Self.translating { try await self.store.signedOffer(id, of: listed) }
+            return signed.map { .success(PromoOffer(productDiscount: productDiscount, $0)) } ?? .notSupported
+        } catch {
+            return .failure(error)
+        }
+    }
+
     /// Buys a product, with an offer if one is given. The App Store verifies the offer: its signature must contain the
     /// `appAccountToken` of the current customer.
     ///

@@ -16,6 +16,7 @@ import Testing
     private static let contract: [String: Access] = [
         "POST /v1/customers/{customer}/transactions": .publicKey,
         "GET /v1/customers/{customer}": .publicKey,
+        "GET /v1/customers/{customer}/offer-eligibility": .publicKey,
         "POST /v1/receipts/validate": .publicKey,
         "POST /feature-provisioner/get-features": .publicKey,
         "POST /subscriptions-tracker/get-subscriptions": .publicKey,
@@ -24,6 +25,7 @@ import Testing
         "GET /v1/customers/{customer}/credits/{type}": .customer,
         "POST /v1/customers/{customer}/credits/{type}/redeem": .customer,
         "POST /v1/customers/{customer}/promotions": .customer,
+        "POST /v1/customers/{customer}/offer-signatures": .customer,
         "POST /v1/customers/{customer}/refund-consent": .customer,
         "POST /v1/notifications/app-store": .open,
         "POST /v1/retention-messages/app-store": .open,

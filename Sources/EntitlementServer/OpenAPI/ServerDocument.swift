@@ -12,7 +12,9 @@ extension OpenAPIDocument {
                 JSON in UTF-8, with RFC 3339 dates and money as decimal strings. Unknown members are ignored. Absent \
                 values are left out and never null, except where this document allows null.
                 """,
-            tags: [.customers, .facts, .retention, .gifts, .refunds, .changes, .figures, .provisioning, .server],
+            tags: [
+                .customers, .facts, .retention, .offers, .gifts, .refunds, .changes, .figures, .provisioning, .server,
+            ],
             security: Self.schemes,
             operations: endpoints.map { Operation($0, environment) })
     }
@@ -39,6 +41,7 @@ extension OpenAPIDocument.Tag {
     static let customers = Self("customers", "customers, their features and their identity")
     static let facts = Self("facts", "facts from stores and web shops")
     static let retention = Self("retention", "messages for customers who may cancel a subscription")
+    static let offers = Self("offers", "promotional and introductory offers of subscriptions")
     static let gifts = Self("gifts", "grants, credits and promotional codes")
     static let refunds = Self("refunds", "refund requests, and what the app reports for them")
     static let changes = Self("news", "events and webhook deliveries")

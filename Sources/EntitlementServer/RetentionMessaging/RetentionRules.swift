@@ -24,10 +24,7 @@ package struct RetentionRules: Sendable, Hashable {
         var products: Set<ProductID>?
         var locales: [LanguageRange]?
         var environment: StoreEnvironment?
-        var daysSubscribed: ClosedRange<Int>?
-        var paidPeriods: ClosedRange<Int>?
-        var usedIntroductoryOffer: Bool?
-        var usedPromotionalOffer: Bool?
+        var history = HistoryCondition()
     }
 
     enum Answer: Sendable, Hashable {
@@ -58,7 +55,8 @@ package struct RetentionRules: Sendable, Hashable {
     func rule(for request: RetentionRequest, _ history: SubscriptionHistory?, at instant: Date) -> Rule? {
         rules.first { rule in
             rule.accepts(request)
-                && (!rule.condition.needsHistory || history.map { rule.condition.accepts($0, at: instant) } ?? false)
+                && (!rule.condition.needsHistory
+                    || history.map { rule.condition.history.failure(for: $0, at: instant) == nil } ?? false)
         }
     }
 }
@@ -88,20 +86,11 @@ extension RetentionRules.Rule {
 }
 
 extension RetentionRules.Condition {
-    fileprivate var needsHistory: Bool {
-        daysSubscribed != nil || paidPeriods != nil || usedIntroductoryOffer != nil || usedPromotionalOffer != nil
-    }
+    fileprivate var needsHistory: Bool { !history.isEmpty }
 
     fileprivate func accepts(_ request: RetentionRequest) -> Bool {
         products?.contains(request.productID) != false
             && locales?.contains { $0.contains(request.locale) } != false
             && (environment == nil || environment == request.environment)
-    }
-
-    fileprivate func accepts(_ history: SubscriptionHistory, at instant: Date) -> Bool {
-        daysSubscribed?.contains(history.days(at: instant)) != false
-            && paidPeriods?.contains(history.paidPeriods) != false
-            && (usedIntroductoryOffer ?? history.hasUsedIntroductoryOffer) == history.hasUsedIntroductoryOffer
-            && (usedPromotionalOffer ?? history.hasUsedPromotionalOffer) == history.hasUsedPromotionalOffer
     }
 }

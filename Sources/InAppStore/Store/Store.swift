@@ -26,6 +26,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
     let requests: ProductRequest
     let content: any ContentManager
     let credits: (any CreditService)?
+    let offers: (any OfferService)?
     let variants: VariantSelector
     let answerPromotion: @Sendable (PromotedPurchase, ListedProduct, StoreSnapshot) async -> PromotedPurchaseAnswer
     /// The promoted purchases that the app postponed.
@@ -61,6 +62,7 @@ public final class Store: ProductsInfoProvider, ProductsManager, Observable {
         requests = parts.products
         content = parts.contentManager
         credits = parts.credits
+        offers = parts.offers
         variants = configuration.variantSelector
         answerPromotion = configuration.promotedPurchases
         queue = PaymentQueue(

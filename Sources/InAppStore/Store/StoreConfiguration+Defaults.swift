@@ -18,6 +18,7 @@ extension StoreConfiguration {
         var products: ProductRequest
         var validator: any ReceiptValidator
         var credits: (any CreditService)?
+        var offers: (any OfferService)?
         var contentManager: any ContentManager
     }
 
@@ -32,7 +33,9 @@ extension StoreConfiguration {
         return Parts(
             productList: productList, storage: storage, siblings: try siblings(), connection: connection,
             products: products ?? ProductRequest(connection: connection), validator: validator,
-            credits: credits ?? validator as? any CreditService, contentManager: contentManager ?? defaultContent())
+            credits: credits ?? validator as? any CreditService,
+            offers: offers ?? (customerToken == nil ? nil : validator as? any OfferService),
+            contentManager: contentManager ?? defaultContent())
     }
 
     var timeLimits: StoreState.TimeLimits {

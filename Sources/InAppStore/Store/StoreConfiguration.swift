@@ -46,6 +46,9 @@ public struct StoreConfiguration: Sendable {
     /// Manages the credit that consumables add: by default the validator if it supports credit, as the client of the
     /// entitlement server does.
     public var credits: (any CreditService)?
+    /// Signs promotional offers: by default the validator if it supports offers, as the client of the entitlement
+    /// server does, and if `customerToken` is set, which that server requires.
+    public var offers: (any OfferService)?
     /// Stores the content of products on the device: by default a `ContentLibrary` in `contentFolder`.
     public var contentManager: (any ContentManager)?
     /// The folder of the default `contentManager`: by default the folder of `storageName` with `.content` appended.

@@ -64,14 +64,15 @@ public struct AppStoreConnectKey: Sendable {
             ] + (try request.claims()))
     }
 
-    /// Returns the signature, version 1, of a promotional offer for a payment without an app account token. Never use a
+    /// Returns the signature, version 1, of a promotional offer for a payment with this app account token. Never use a
     /// `nonce` again. Throws `claimInvalid` for a value that cannot be signed, and `cryptographyFailed`.
     package func sign(
-        _ offerID: String, of product: ProductID, nonce: UUID, at instant: Date
+        _ offerID: String, of product: ProductID, appAccountToken: UUID? = nil, nonce: UUID, at instant: Date
     ) throws(SignedDataError) -> PromotionalOfferSignature {
         try .sign(
-            PromotionalOffer(bundleID: bundleID, productID: product, offerID: offerID), key: key, keyID: id,
-            nonce: nonce, at: instant)
+            PromotionalOffer(
+                bundleID: bundleID, productID: product, offerID: offerID, appAccountToken: appAccountToken),
+            key: key, keyID: id, nonce: nonce, at: instant)
     }
 
     private func sign(_ claims: [(String, JSONValue)]) throws(SignedDataError) -> String {

@@ -1,9 +1,6 @@
 import Foundation
 
-/// The past of one subscription, as the store's facts state it.
-///
-/// It covers all transactions with one original transaction id. They belong to one subscription group and one customer
-/// of the store.
+/// The past of one subscription, or of a customer's subscriptions of one group, as the store's facts state it.
 package struct SubscriptionHistory: Hashable, Sendable {
     /// The date of the first purchase.
     package let startedAt: Date
@@ -26,14 +23,25 @@ package struct SubscriptionHistory: Hashable, Sendable {
 
     /// Creates the history of a subscription of the App Store. Returns `nil` if the state has no transaction of it.
     package init?(of original: TransactionID, in state: CustomerState) {
-        let periods = state.transactions.values.map(\.newest).filter {
-            $0.originalID == original && $0.kind == .autoRenewableSubscription && $0.source == .appStore
-        }
+        self.init(Self.periods(in: state) { $0.originalID == original })
+    }
+
+    /// Creates the history of periods of one customer. Returns `nil` without a period.
+    package init?(_ periods: [TransactionFact]) {
         guard let startedAt = periods.map(\.originalPurchaseDate).min() else { return nil }
         self.init(
             startedAt: startedAt, paidPeriods: periods.count(where: \.isPaid),
             hasUsedIntroductoryOffer: periods.contains(where: \.usedIntroductoryOffer),
             hasUsedPromotionalOffer: periods.contains { $0.offerType == Self.promotional })
+    }
+
+    /// Returns the periods of subscriptions of the App Store for which `isIncluded` is true.
+    package static func periods(
+        in state: CustomerState, where isIncluded: (TransactionFact) -> Bool
+    ) -> [TransactionFact] {
+        state.transactions.values.map(\.newest).filter {
+            $0.kind == .autoRenewableSubscription && $0.source == .appStore && isIncluded($0)
+        }
     }
 
     /// Apple's numbers of the kinds of offers.
@@ -47,6 +55,12 @@ package struct SubscriptionHistory: Hashable, Sendable {
 }
 
 extension TransactionFact {
+    /// Returns whether the period was sold with this promotional offer. A receipt states no kind of offer.
+    package func used(promotionalOffer id: String) -> Bool {
+        offerType.map { $0 == SubscriptionHistory.promotional } ?? isFromReceipt
+            && offerIdentifier?.hasSameBytes(as: id) == true
+    }
+
     /// A receipt states no price, so one of its periods is free only if it was a trial.
     fileprivate var isPaid: Bool {
         !isTrial && !isFamilyShared && (revocationDate == nil || isUpgraded) && price.map { $0.amount > 0 } != false

@@ -1,5 +1,20 @@
 import Foundation
 
+extension PromoOffer {
+    /// Creates an offer with a signature of version 1, which every version of StoreKit 2 accepts.
+    ///
+    /// - Parameters:
+    ///   - productDiscount: The discount that the offer gives.
+    ///   - signed: The offer as the server signed it.
+    package init(productDiscount: ProductDiscount, _ signed: SignedOffer) {
+        self.init(
+            productDiscount: productDiscount, identifier: signed.offerID, keyIdentifier: signed.signature.keyID,
+            nonce: signed.signature.nonce,
+            signedAt: Date(timeIntervalSince1970: Double(signed.signature.timestamp) / 1000),
+            signature: signed.signature.signature)
+    }
+}
+
 extension PaymentOffer {
     /// Creates the offer of a payment. An offer without any proof is for stores that need none. Returns `nil` if a part
     /// of the signature is missing: the key, the nonce, the time or the signature itself.

@@ -8,7 +8,8 @@ import StoreModel
 enum CatalogueCommands {
     static let lint = Command(
         words: ["catalog", "lint"],
-        summary: "Check StoreKit catalogues, product lists, feature maps, retention rules and refund policies",
+        summary:
+            "Check StoreKit catalogues, product lists, feature maps, rules for retention and offers, and refund policies",
         operands: ["FILE…"],
         options: [
             .init(name: "identifiers", value: "PATTERN", help: "a regular expression for product identifiers"),

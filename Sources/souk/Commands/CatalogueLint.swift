@@ -5,8 +5,8 @@ import InAppStore
 import Primitives
 import StoreModel
 
-/// Checks catalogues, product lists, feature maps, retention rules and refund policies. Detects the kind of a file by its
-/// content.
+/// Checks catalogues, product lists, feature maps, retention rules, offer rules and refund policies. Detects the kind of
+/// a file by its content.
 struct CatalogueLint {
     typealias Finding = LintReport.Finding
 
@@ -54,12 +54,10 @@ struct CatalogueLint {
             }
         }
         if document["rules"] != nil {
-            do { _ = try RetentionRules(json: document) } catch {
-                return error.findings.map {
-                    Finding(isError: true, file: file, pointer: $0.pointer, reason: $0.reason)
-                }
-            }
-            return []
+            return Self.findings(in: file) { () throws(RulesError) in _ = try RetentionRules(json: document) }
+        }
+        if OfferRules.recognizes(document) {
+            return Self.findings(in: file) { () throws(RulesError) in _ = try OfferRules(json: document) }
         }
         if RefundPolicy.recognizes(document) {
             do throws(RefundPolicyError) {
@@ -72,7 +70,7 @@ struct CatalogueLint {
         guard document["features"] != nil else {
             let reason =
                 "this is neither a StoreKit catalogue, nor a product list (an array), nor a feature map, nor "
-                + "retention rules, nor a refund policy"
+                + "retention rules, nor offer rules, nor a refund policy"
             return [Finding(isError: true, file: file, pointer: "", reason: reason)]
         }
         do {
@@ -84,6 +82,15 @@ struct CatalogueLint {
         } catch {
             return [Finding(isError: true, file: file, pointer: "", reason: "\(error)")]
         }
+    }
+
+    private static func findings(in file: String, _ read: () throws(RulesError) -> Void) -> [Finding] {
+        do { try read() } catch {
+            return error.findings.map {
+                Finding(isError: true, file: file, pointer: $0.pointer, reason: $0.reason)
+            }
+        }
+        return []
     }
 
     private static func findings(

@@ -57,7 +57,7 @@ enum ServeOptions {
             .init(
                 name: "customer-tokens", value: "WHETHER",
                 help: "whether requests with a public key need a customer token: required or optional (optional)"),
-            retentionRules,
+            retentionRules, offerRules,
             ServiceOptions.rateLimit,
             ServiceOptions.customerRateLimit,
             .init(
@@ -68,6 +68,9 @@ enum ServeOptions {
     static let retentionRules = Command.Option(
         name: "retention-rules", value: "FILE",
         help: "the rules that choose a message for customers who may cancel a subscription")
+
+    static let offerRules = Command.Option(
+        name: "offer-rules", value: "FILE", help: "the promotional offers that the server signs")
 
     static let config = Command.Option(name: "config", value: "FILE", help: "a JSON file of these options and more")
 

@@ -121,8 +121,14 @@ struct ServePlan {
         }
         let appStore = try AppStoreOptions(arguments)
         if let path = arguments.text(ServeOptions.retentionRules.name) {
-            app.retentionMessages = RetentionMessages(try retentionRules(in: path), key: appStore?.key(for: bundle))
+            let rules = try Self.rules(in: path, RetentionRules.init(json:))
+            app.retentionMessages = RetentionMessages(rules, key: appStore?.key(for: bundle))
             do { try app.checkRetentionMessages() } catch { throw UsageError("\(path): \(error.reason)") }
+        }
+        if let path = arguments.text(ServeOptions.offerRules.name) {
+            let rules = try Self.rules(in: path, OfferRules.init(json:))
+            app.offers = PromotionalOffers(rules, key: appStore?.key(for: bundle))
+            do { try app.checkOffers() } catch { throw UsageError("\(path): \(error.reason)") }
         }
         for environment in environments where [.production, .sandbox].contains(environment) {
             app.appStore[environment] = appStore?.shortTimeoutClient(for: bundle, in: environment)
@@ -158,12 +164,12 @@ struct ServePlan {
         }
     }
 
-    private static func retentionRules(in path: String) throws -> RetentionRules {
+    private static func rules<Rules>(in path: String, _ make: (JSONValue) throws -> Rules) throws -> Rules {
         do {
-            return try RetentionRules(json: try JSONValue(parsing: try InputFile.read(path, limit: 1 << 20)))
+            return try make(try JSONValue(parsing: try InputFile.read(path, limit: 1 << 20)))
         } catch let error as JSONError {
             throw UsageError("\(path): this is not JSON: \(error)")
-        } catch let error as RetentionRulesError {
+        } catch let error as RulesError {
             throw UsageError(error.findings.map { "\(path)\($0.pointer): \($0.reason)" }.joined(separator: "; "))
         }
     }

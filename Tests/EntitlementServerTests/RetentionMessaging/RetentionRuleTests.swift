@@ -329,7 +329,7 @@ import Testing
         do {
             _ = try Self.rules(text)
             Issue.record("accepted: \(text)")
-        } catch let error as RetentionRulesError {
+        } catch let error as RulesError {
             #expect(error.findings.map(\.pointer) == pointers)
             #expect(error.findings.allSatisfy { $0.reason.count > 15 })
         }
@@ -338,7 +338,7 @@ import Testing
     @Test func `a rule after one that always matches is a fault, and one after an alternative is none`() throws {
         let alternative = #"{"alternateProduct": {"messageIdentifier": "MESSAGE", "productId": "b"}}"#
         _ = try Self.rules(#"{"rules": [{"name": "a", "answer": \#(alternative)}, {"name": "b", "answer": "none"}]}"#)
-        #expect(throws: RetentionRulesError.self) {
+        #expect(throws: RulesError.self) {
             try Self.rules(#"{"rules": [{"name": "a", "answer": "none"}, {"name": "b", "answer": \#(alternative)}]}"#)
         }
     }
@@ -351,6 +351,6 @@ import Testing
             return ["rules": .array(rules)]
         }
         #expect(try RetentionRules(json: file(1000)).rules.count == 1000)
-        #expect(throws: RetentionRulesError.self) { try RetentionRules(json: file(1001)) }
+        #expect(throws: RulesError.self) { try RetentionRules(json: file(1001)) }
     }
 }

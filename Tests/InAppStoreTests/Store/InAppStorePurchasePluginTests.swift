@@ -1,5 +1,6 @@
 import BaseTestSupport
 import Foundation
+import HTTPCore
 import Primitives
 import Purchases
 import StoreKitAdapter
@@ -79,6 +80,84 @@ import Testing
         try await store.logOut()
         #expect(await reported.next() == PaidFeatures())
         await store.close()
+    }
+
+    // MARK: - Offers
+
+    private func signing(
+        _ offers: SigningService?, _ body: (InAppStorePurchasePlugin, Store) async throws -> Void
+    ) async throws {
+        var configuration = test.configuration(customer: "anna")
+        configuration.offers = offers
+        let store = try await test.open(configuration)
+        try await body(InAppStorePurchasePlugin(store: store), store)
+        await store.close()
+    }
+
+    private let half = ProductDiscount(identifier: "half", type: .promotional)
+    private let basic = Product(productIdentifier: "basic.monthly")
+
+    @Test func `an offer of a listed product is signed for the current customer, and sold with the signature`()
+        async throws
+    {
+        let service = SigningService()
+        var configuration = test.configuration(customer: "anna")
+        configuration.offers = service
+        let store = try await test.open(configuration)
+        let plugin = InAppStorePurchasePlugin(store: store)
+        guard case .success(let offer) = await plugin.getPromotionalOffer(for: half, product: basic) else {
+            return #expect(Bool(false), "The offer was not signed.")
+        }
+        #expect(service.calls.all == ["half of basic.monthly for anna"])
+        #expect(offer.identifier == "half" && offer.productDiscount == half)
+        let expected = PaymentOffer.promotional("half", signature: SigningService.signature)
+        #expect(PaymentOffer(offer) == expected)
+        let purchase = Task { [basic] in await plugin.purchase(basic, with: offer) }
+        try await until("the payment is made") { !test.connection.payments.isEmpty }
+        let payment = try #require(test.connection.payments.first)
+        #expect(payment.offer == expected && payment.appAccountToken == CustomerID("anna").appAccountToken)
+        await store.close()
+        _ = await purchase.value
+    }
+
+    @Test func `other offers and products are left to other plugins`() async throws {
+        let service = SigningService()
+        try await signing(service) { plugin, _ in
+            for (discount, product) in [
+                (half, "unlisted"), (half, "film.noir"),
+                (ProductDiscount(identifier: "half", type: .introductory), "basic.monthly"),
+                (ProductDiscount(type: .promotional), "basic.monthly"),
+            ] {
+                let answer = await plugin.getPromotionalOffer(
+                    for: discount, product: Product(productIdentifier: product))
+                guard case .notSupported = answer else { return #expect(Bool(false), "\(product): \(answer)") }
+            }
+        }
+        #expect(service.calls.all == [])
+        try await signing(nil) { plugin, store in
+            guard case .notSupported = await plugin.getPromotionalOffer(for: half, product: basic) else {
+                return #expect(Bool(false), "A store without a service signed an offer.")
+            }
+            await #expect(throws: PurchaseError(.unsupported)) { try await store.offerEligibility() }
+        }
+    }
+
+    @Test(arguments: [
+        (501, "unsupported", PurchaseError.Code.unsupported, true), (404, "unknown_offer", .protocolError, true),
+        (409, "not_eligible", .protocolError, false), (401, "missing_customer_token", .invalidKey, false),
+    ])
+    func `a server that does not sign the offer leaves it to other plugins, and a refusal is an error`(
+        status: Int, code: String, error: PurchaseError.Code, isLeft: Bool
+    ) async throws {
+        let problem = HTTPProblem(status: status, code: code, title: "Refused", detail: "No.")
+        let service = SigningService(error: PurchaseError(error, underlying: problem))
+        try await signing(service) { plugin, _ in
+            switch await plugin.getPromotionalOffer(for: half, product: basic) {
+            case .success: Issue.record("The offer was signed.")
+            case .notSupported: #expect(isLeft)
+            case .failure(let failure): #expect(!isLeft && (failure as? PurchaseError)?.code == error)
+            }
+        }
     }
 
     // MARK: - Promoted purchases
@@ -174,5 +253,27 @@ import Testing
         let refused = PurchaseError(
             .purchaseFailed, "No.", underlying: StoreFailure(code: .unknown, reason: "The store's own fault."))
         #expect(InAppStorePurchasePlugin.purchaseError(refused) as? PurchaseError == refused)
+    }
+}
+
+/// Signs every offer with the same signature, or fails.
+private final class SigningService: OfferService {
+    static let signature = OfferSignature(keyID: "K", nonce: UUID(), timestamp: 1_767_225_600_123, signature: [1, 2])
+
+    let calls = CallLog<String>()
+    private let error: PurchaseError?
+
+    init(error: PurchaseError? = nil) { self.error = error }
+
+    func sign(offer offerID: String, of product: ProductID, for customer: CustomerID) async throws -> SignedOffer {
+        calls.record("\(offerID) of \(product) for \(customer)")
+        if let error { throw error }
+        return SignedOffer(
+            productID: product, offerID: offerID, appAccountToken: customer.appAccountToken,
+            signature: Self.signature, compactJWS: "a.b.c")
+    }
+
+    func offerEligibility(of customer: CustomerID, for product: ProductID?) async throws -> OfferEligibilityAnswer {
+        OfferEligibilityAnswer(customer: customer, environment: .sandbox, asOf: Fixture.start, products: [])
     }
 }

@@ -455,6 +455,61 @@ import Testing
         #expect(requests.last?.headers["Idempotency-Key"] != nil)
     }
 
+    // MARK: - Offers
+
+    private static let signed = SignedOffer(
+        productID: "pro", offerID: "back", appAccountToken: CustomerID(unchecked: "ada").appAccountToken,
+        signature: .init(keyID: "K", nonce: UUID(), timestamp: 1_795_185_600_000, signature: [1, 2]),
+        compactJWS: "a.b.c")
+
+    @Test func `an offer is signed with the customer's own token, and eligibility is requested`() async throws {
+        let eligibility = OfferEligibilityAnswer(
+            customer: "ada", environment: .sandbox, asOf: asOf,
+            products: [
+                .init(
+                    productID: "pro", groupID: "g", introductoryOffer: .init(isEligible: false, reason: .alreadyUsed),
+                    promotionalOffers: [.init(offerID: "back", isEligible: true)])
+            ])
+        let transport = ScriptedTransport([try answer(Self.signed), try answer(eligibility), try answer(eligibility)])
+        var configuration = EntitlementServiceClient.Configuration(baseURL: "http://server", key: "pk_secret")
+        configuration.customerToken = { "token of \($0)" }
+        let client = EntitlementServiceClient(configuration: configuration, transport: transport)
+        let nonce = UUID()
+        #expect(try await client.sign(offer: "back", of: "pro", nonce: nonce, for: "ada") == Self.signed)
+        #expect(try await client.offerEligibility(of: "ada") == eligibility)
+        #expect(try await client.offerEligibility(of: "ada", for: "a b&c") == eligibility)
+        let requests = transport.requests
+        #expect(
+            requests.map(\.url) == [
+                "http://server/v1/customers/ada/offer-signatures", "http://server/v1/customers/ada/offer-eligibility",
+                "http://server/v1/customers/ada/offer-eligibility?productID=a%20b%26c",
+            ])
+        #expect(requests.allSatisfy { $0.headers["Souk-Customer-Token"] == "token of ada" })
+        let body = try await requests[0].body.json(upTo: 1 << 10)
+        #expect(body["productID"] == "pro" && body["offerID"] == "back")
+        #expect(body["nonce"]?.stringValue.flatMap(UUID.init(uuidString:)) == nonce)
+        #expect(requests[0].headers["Idempotency-Key"] != nil)
+    }
+
+    @Test func `a signature for another offer is refused, and so is one that is not base64`() async throws {
+        var broken = try WireJSON.document(Self.signed)
+        broken["signature"] = "*"
+        let transport = ScriptedTransport([
+            try answer(Self.signed), try answer(Self.signed), try answer(broken),
+            try problem(409, "not_eligible", detail: "alreadyUsed: The customer has used this offer before."),
+        ])
+        let client = client(transport, backoff: .none)
+        var codes: [PurchaseError.Code] = []
+        for (offer, product) in [("BACK", "pro"), ("back", "basic"), ("back", "pro"), ("back", "pro")] {
+            let error = await #expect(throws: PurchaseError.self) {
+                try await client.sign(offer: offer, of: ProductID(unchecked: product), for: "ada")
+            }
+            if let error { codes.append(error.code) }
+            if codes.count == 4 { #expect((error?.underlying as? HTTPProblem)?.code == "not_eligible") }
+        }
+        #expect(codes == [.protocolError, .protocolError, .decodingError, .protocolError])
+    }
+
     @Test func `without a token there is no request, and the error is retryable`() async throws {
         struct Away: Error {}
         var configuration = EntitlementServiceClient.Configuration(baseURL: "http://server", key: "pk_secret")

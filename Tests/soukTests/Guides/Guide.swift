@@ -55,6 +55,9 @@ struct Guide: Sendable {
         Guide(document: "Documentation/Notifications.md", preparation: backend),
         Guide(document: "Documentation/ProductList.md", preparation: "cp Examples/darkroom.storekit shop.storekit"),
         Guide(
+            document: "Documentation/Offers.md",
+            preparation: "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out AuthKey_2X9R4HXF34.p8"),
+        Guide(
             document: "Documentation/RetentionMessages.md",
             preparation: "openssl genpkey -algorithm EC -pkeyopt ec_paramgen_curve:P-256 -out AuthKey_2X9R4HXF34.p8"),
         Guide(document: "Documentation/VerifyReceipt.md", preparation: "running"),
