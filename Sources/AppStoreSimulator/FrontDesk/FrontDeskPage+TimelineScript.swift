@@ -103,7 +103,7 @@ extension FrontDeskPage {
         // Whether another period follows, in a commitment after its last bill.
         const renewsOf = ({ commitment, autoRenews }) => commitment ? commitment.renews : autoRenews;
         const resume = (account, subscription) => ({
-          label: renewsOf(subscription) ? "Change plan" : "Resume", title: renewsOf(subscription) ? ""Change the plan from the next period on" : "Turn on renewal again",
+          label: renewsOf(subscription) ? "Change plan" : "Resume", title: renewsOf(subscription) ? "Change the plan from the next period on" : "Turn on renewal again",
           fields: [{ name: "renewsTo", label: "Renews to", value: subscription.renewsTo, options: plansOf(subscription).map((product) => [product.id, (product.displayName || product.id) + ", " + product.displayPrice]) }],
           plan: ({ renewsTo = subscription.renewsTo }) => {
             const isSame = renewsTo === subscription.productID;
