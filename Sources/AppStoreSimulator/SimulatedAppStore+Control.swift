@@ -16,7 +16,7 @@ extension SimulatedAppStore {
         try database.read { try SimulatorDatabase($0).accounts().map(\.name) }
     }
 
-    /// Turns the auto-renewal of a subscription off. Before that, the customer sees a retention message if the app's
+    /// Turns the auto-renewal of a subscription off. The bills of a commitment continue until its end. Before that, the customer sees a retention message if the app's
     /// server has set up one (``showRetentionMessage(of:for:locale:)``). Whatever the server answers, the customer
     /// cancels.
     ///

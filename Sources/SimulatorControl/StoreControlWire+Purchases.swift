@@ -10,6 +10,8 @@ extension StoreControlWire {
         package var offerID: String?
         /// The kind of the offer. By default, the promotional or else the win-back offer with the identifier is used.
         package var offerKind: PaymentOffer.Kind?
+        /// The billing plan of a subscription. `upFront` by default.
+        package var billingPlan: BillingPlan?
         /// Whether an eligible customer gets the introductory offer. True by default.
         package var allowsIntroductoryOffer: Bool?
         package var appAccountToken: UUID?
@@ -20,19 +22,24 @@ extension StoreControlWire {
 
         package init(
             productID: ProductID, quantity: Int? = nil, offerID: String? = nil, offerKind: PaymentOffer.Kind? = nil,
-            allowsIntroductoryOffer: Bool? = nil, appAccountToken: UUID? = nil, simulatesAskToBuy: Bool? = nil,
+            billingPlan: BillingPlan? = nil, allowsIntroductoryOffer: Bool? = nil, appAccountToken: UUID? = nil,
+            simulatesAskToBuy: Bool? = nil,
             deviceID: String? = nil
         ) {
             self.productID = productID
             self.quantity = quantity
             self.offerID = offerID
             self.offerKind = offerKind
+            self.billingPlan = billingPlan
             self.allowsIntroductoryOffer = allowsIntroductoryOffer
             self.appAccountToken = appAccountToken
             self.simulatesAskToBuy = simulatesAskToBuy
             self.deviceID = deviceID
         }
     }
+
+    /// Whether a subscription is paid at once, or each month with a commitment. The set is closed.
+    package enum BillingPlan: String, Codable, Sendable, CaseIterable { case upFront, monthly }
 
     /// A product that the customer taps on the app's page in the App Store.
     package struct Promotion: Codable, Sendable, Equatable {
@@ -69,9 +76,12 @@ extension StoreControlWire {
         package var productID: ProductID
         /// The product of the next period, from the same group; `nil` keeps the present one.
         package var renewsTo: ProductID?
-        package init(productID: ProductID, renewsTo: ProductID? = nil) {
+        /// The billing plan of the next period; `nil` keeps that of the product.
+        package var billingPlan: BillingPlan?
+        package init(productID: ProductID, renewsTo: ProductID? = nil, billingPlan: BillingPlan? = nil) {
             self.productID = productID
             self.renewsTo = renewsTo
+            self.billingPlan = billingPlan
         }
     }
 

@@ -20,8 +20,10 @@ extension StoreControlWire {
         public var expiresAt: Date
         /// Whether the subscription renews.
         public var autoRenews: Bool
-        /// The product of the next period.
+        /// The product of the next period, in a commitment of the period after it.
         public var renewsTo: ProductID
+        /// The progress of a commitment that is billed monthly; `nil` without a commitment and in the time of an offer.
+        public var commitment: Commitment?
         /// The end of the grace period, or `nil` outside of it.
         public var gracePeriodUntil: Date?
         /// The time until which the store repeats a failed payment.
@@ -51,6 +53,7 @@ extension StoreControlWire {
         ///   - expiresAt: The end of the current or last period.
         ///   - autoRenews: Whether the subscription renews.
         ///   - renewsTo: The product of the next period.
+        ///   - commitment: The progress of a commitment that is billed monthly.
         ///   - gracePeriodUntil: The end of the grace period, or `nil` outside of it.
         ///   - billingRetryUntil: The time until which the store repeats a failed payment.
         ///   - revokedAt: The date on which the store revoked the subscription.
@@ -62,7 +65,8 @@ extension StoreControlWire {
         public init(
             originalTransactionID: TransactionID, transactionID: TransactionID, productID: ProductID, groupID: String,
             status: Status, startedAt: Date, expiresAt: Date, autoRenews: Bool, renewsTo: ProductID,
-            gracePeriodUntil: Date? = nil, billingRetryUntil: Date? = nil, revokedAt: Date? = nil,
+            commitment: Commitment? = nil, gracePeriodUntil: Date? = nil, billingRetryUntil: Date? = nil,
+            revokedAt: Date? = nil,
             expirationIntent: Int? = nil, priceIncrease: String? = nil, sharedBy: String? = nil,
             signedTransaction: String, signedRenewalInfo: String
         ) {
@@ -75,6 +79,7 @@ extension StoreControlWire {
             self.expiresAt = expiresAt
             self.autoRenews = autoRenews
             self.renewsTo = renewsTo
+            self.commitment = commitment
             self.gracePeriodUntil = gracePeriodUntil
             self.billingRetryUntil = billingRetryUntil
             self.revokedAt = revokedAt
@@ -83,6 +88,32 @@ extension StoreControlWire {
             self.sharedBy = sharedBy
             self.signedTransaction = signedTransaction
             self.signedRenewalInfo = signedRenewalInfo
+        }
+
+        /// The progress of a commitment that is billed monthly.
+        public struct Commitment: Codable, Sendable, Equatable {
+            /// The number of the latest bill, counted from 1.
+            public var bill: Int
+            /// The number of all bills.
+            public var billCount: Int
+            /// The end of the commitment, if every bill is paid when it is due.
+            public var endsAt: Date
+            /// Whether another period follows the commitment.
+            public var renews: Bool
+
+            /// Creates the progress of a commitment.
+            ///
+            /// - Parameters:
+            ///   - bill: The number of the latest bill, counted from 1.
+            ///   - billCount: The number of all bills.
+            ///   - endsAt: The end of the commitment, if every bill is paid when it is due.
+            ///   - renews: Whether another period follows the commitment.
+            public init(bill: Int, billCount: Int, endsAt: Date, renews: Bool) {
+                self.bill = bill
+                self.billCount = billCount
+                self.endsAt = endsAt
+                self.renews = renews
+            }
         }
 
         /// Apple's five statuses of a subscription. The set is closed.
@@ -102,9 +133,12 @@ extension StoreControlWire {
         package var price: String
         /// Whether a subscription ends if its customer does not agree. `true` by default.
         package var needsConsent: Bool?
-        package init(price: String, needsConsent: Bool? = nil) {
+        /// The billing plan whose price rises; for `monthly` the price is that of one bill. `upFront` by default.
+        package var billingPlan: BillingPlan?
+        package init(price: String, needsConsent: Bool? = nil, billingPlan: BillingPlan? = nil) {
             self.price = price
             self.needsConsent = needsConsent
+            self.billingPlan = billingPlan
         }
     }
 
@@ -113,11 +147,16 @@ extension StoreControlWire {
         package var at: Date
         package var price: Price
         package var needsConsent: Bool
-        package init(productID: ProductID, at: Date, price: Price, needsConsent: Bool) {
+        /// `nil` for the plan that is paid up front.
+        package var billingPlan: BillingPlan?
+        package init(
+            productID: ProductID, at: Date, price: Price, needsConsent: Bool, billingPlan: BillingPlan? = nil
+        ) {
             self.productID = productID
             self.at = at
             self.price = price
             self.needsConsent = needsConsent
+            self.billingPlan = billingPlan
         }
     }
 

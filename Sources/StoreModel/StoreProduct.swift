@@ -128,6 +128,9 @@ public struct SubscriptionTerms: Hashable, Sendable, Codable {
     /// The offers to customers whose subscription has expired. The store decides which of them a customer is eligible
     /// for.
     public var winBackOffers: [Offer]
+    /// The billing plan with one bill each month and a commitment to the whole period, or `nil` if the product has none
+    /// or the store does not provide it. StoreKit's plans are not read.
+    public var monthlyPlan: MonthlyPlan?
 
     /// Creates the terms of a subscription.
     ///
@@ -142,10 +145,11 @@ public struct SubscriptionTerms: Hashable, Sendable, Codable {
     ///   - introductoryOffer: The offer for a customer's first subscription in the group.
     ///   - promotionalOffers: The offers to current or former subscribers.
     ///   - winBackOffers: The offers to customers whose subscription has expired.
+    ///   - monthlyPlan: The billing plan with one bill each month.
     public init(
         groupID: String, groupDisplayName: String? = nil, level: Int, period: SubscriptionPeriod,
         displayPeriod: String? = nil, introductoryOffer: Offer? = nil, promotionalOffers: [Offer] = [],
-        winBackOffers: [Offer] = []
+        winBackOffers: [Offer] = [], monthlyPlan: MonthlyPlan? = nil
     ) {
         self.groupID = groupID
         self.groupDisplayName = groupDisplayName
@@ -155,6 +159,7 @@ public struct SubscriptionTerms: Hashable, Sendable, Codable {
         self.introductoryOffer = introductoryOffer
         self.promotionalOffers = promotionalOffers
         self.winBackOffers = winBackOffers
+        self.monthlyPlan = monthlyPlan
     }
 
     /// Decodes the terms. A document without win-back offers has none.
@@ -171,6 +176,40 @@ public struct SubscriptionTerms: Hashable, Sendable, Codable {
         introductoryOffer = try container.decodeIfPresent(Offer.self, forKey: .introductoryOffer)
         promotionalOffers = try container.decode([Offer].self, forKey: .promotionalOffers)
         winBackOffers = try container.decodeIfPresent([Offer].self, forKey: .winBackOffers) ?? []
+        monthlyPlan = try container.decodeIfPresent(MonthlyPlan.self, forKey: .monthlyPlan)
+    }
+
+    /// A billing plan with one bill each month and a commitment to all bills.
+    public struct MonthlyPlan: Hashable, Sendable, Codable {
+        /// The price of one bill.
+        public var price: Price
+        /// The number of bills of the commitment.
+        public var billCount: Int
+        /// The offer for a customer's first subscription in the group. Its periods come before the bills.
+        public var introductoryOffer: Offer?
+        /// The offers to current or former subscribers.
+        public var promotionalOffers: [Offer]
+        /// The offers to customers whose subscription has expired.
+        public var winBackOffers: [Offer]
+
+        /// Creates a billing plan.
+        ///
+        /// - Parameters:
+        ///   - price: The price of one bill.
+        ///   - billCount: The number of bills of the commitment.
+        ///   - introductoryOffer: The offer for a customer's first subscription in the group.
+        ///   - promotionalOffers: The offers to current or former subscribers.
+        ///   - winBackOffers: The offers to customers whose subscription has expired.
+        public init(
+            price: Price, billCount: Int, introductoryOffer: Offer? = nil, promotionalOffers: [Offer] = [],
+            winBackOffers: [Offer] = []
+        ) {
+            self.price = price
+            self.billCount = billCount
+            self.introductoryOffer = introductoryOffer
+            self.promotionalOffers = promotionalOffers
+            self.winBackOffers = winBackOffers
+        }
     }
 }
 

@@ -8,9 +8,11 @@ struct SubscriptionScript {
     /// A step of a subscription or of its store. The set is closed.
     enum Step {
         case buy(ProductID, offer: String? = nil, AppliedOffer.Kind? = nil)
+        /// A purchase that is billed monthly with a commitment.
+        case commit(ProductID)
         case cancel, resume(ProductID? = nil), renew, expire
         case fail, resolve, allFail(Bool), grace(Int)
-        case increase(ProductID, milliunits: Int64, needsConsent: Bool), agree(Bool)
+        case increase(ProductID, BillingPlan.Kind = .upFront, milliunits: Int64, needsConsent: Bool), agree(Bool)
         case withdraw(ProductID, Bool)
         /// The index of the transaction; `nil` means the latest.
         case refund(Int? = nil), reverse(Int? = nil)
@@ -47,7 +49,8 @@ struct SubscriptionScript {
               "familyShareable": true,
               "codeOffers": [
                 {"offerID": "spring", "paymentMode": "free", "subscriptionPeriod": "P1M", "isStackable": false}]},
-             {"productID": "year", "displayPrice": "49.99", "recurringSubscriptionPeriod": "P1Y", "groupNumber": 3},
+             {"productID": "year", "displayPrice": "49.99", "recurringSubscriptionPeriod": "P1Y", "groupNumber": 3,
+              "billingPlans": [{"billingPlanType": "MONTHLY", "displayPrice": "4.49"}]},
              {"productID": "pro", "displayPrice": "9.99", "recurringSubscriptionPeriod": "P1M", "groupNumber": 1}]},
            {"id": "w", "name": "W", "subscriptions": [
              {"productID": "weekly", "displayPrice": "0.99", "recurringSubscriptionPeriod": "P1W",
@@ -95,6 +98,12 @@ struct SubscriptionScript {
             numbers = rules.numbers
             decision = outcome.decision
             take(outcome.changes)
+        case .commit(let product):
+            let order = Order(accountID: 1, productID: product, billingPlan: .monthly)
+            let outcome = rules.sell(order, .init(owned: nil, state: state(at: now)), at: now)
+            numbers = rules.numbers
+            decision = outcome.decision
+            take(outcome.changes)
         case .cancel: act(at: now) { StoreRules.setAutoRenew(false, $0, at: now) }
         case .resume(let plan): try act(at: now) { [rules] in try rules.resume($0, renewingTo: plan, at: now) }
         case .renew: act(at: now) { [rules] in try? rules.renew($0, at: now) }
@@ -104,10 +113,10 @@ struct SubscriptionScript {
         case .agree(let agrees): act(at: now) { StoreRules.answerPriceIncrease($0, isAccepted: agrees, at: now) }
         case .allFail(let fail): conditions.failingPayments.append(.init(at: now, value: fail))
         case .grace(let days): conditions.gracePeriods.append(.init(at: now, value: days))
-        case .increase(let product, let price, let needsConsent):
+        case .increase(let product, let plan, let price, let needsConsent):
             conditions.priceIncreases.append(
                 .init(
-                    productID: product, at: now, price: Price(milliunits: price, currency: "USD"),
+                    productID: product, billingPlan: plan, at: now, price: Price(milliunits: price, currency: "USD"),
                     needsConsent: needsConsent))
         case .withdraw(let product, let isWithdrawn):
             conditions.withdrawals[product, default: []].append(.init(at: now, value: isWithdrawn))

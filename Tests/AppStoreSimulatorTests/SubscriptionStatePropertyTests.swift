@@ -27,7 +27,8 @@ struct SubscriptionStatePropertyTests {
         let plans: [ProductID] = ["basic", "plain", "year", "pro"]
         var now = Fixtures.start
         var prices: [ProductID: Int64] = [:]
-        var events = [Event(at: now, step: .buy(plans.randomElement(using: &source) ?? "plain"))]
+        let first = plans.randomElement(using: &source) ?? "plain"
+        var events = [Event(at: now, step: first == "year" ? .commit(first) : .buy(first))]
         for _ in 0..<Int.random(in: 1...14, using: &source) {
             // Some events follow at once, others after the length of a period.
             let days: [Double] = [0, 3, 7, 28, 31, .random(in: 0...70, using: &source)]
@@ -36,7 +37,8 @@ struct SubscriptionStatePropertyTests {
             let plan = plans.randomElement(using: &source) ?? "plain"
             let step: SubscriptionScript.Step
             switch Int.random(in: 0..<20, using: &source) {
-            case 0...2: step = .buy(plan)
+            case 0...1: step = .buy(plan)
+            case 2: step = .commit("year")
             case 3: step = .buy("basic", offer: ["half", "three", "gift", "back"].randomElement(using: &source))
             case 4: step = .buy("basic", offer: ["spring", "return", "stay"].randomElement(using: &source), .code)
             case 5: step = .cancel
@@ -49,7 +51,9 @@ struct SubscriptionStatePropertyTests {
             case 13: step = .grace([0, 3, 16, 28].randomElement(using: &source) ?? 0)
             case 14:
                 prices[plan, default: 50_000] += 1000
-                step = .increase(plan, milliunits: prices[plan] ?? 0, needsConsent: Bool.random(using: &source))
+                let billing = plan == "year" && Bool.random(using: &source) ? BillingPlan.Kind.monthly : .upFront
+                step = .increase(
+                    plan, billing, milliunits: prices[plan] ?? 0, needsConsent: Bool.random(using: &source))
             case 15: step = .agree(Bool.random(using: &source))
             case 16: step = .withdraw(plan, Bool.random(using: &source))
             case 17: step = .refund()
@@ -68,10 +72,12 @@ struct SubscriptionStatePropertyTests {
         var at: Date
         var price: Price
         var offer: String?
+        var bill: Int?
 
         init(_ record: TransactionRecord) {
             (id, product, at) = (record.id, record.productID, record.purchaseDate)
             (price, offer) = (record.price, record.offer.map { "\($0.kind) \($0.id ?? "")" })
+            bill = record.commitment?.bill
         }
     }
 
@@ -99,6 +105,7 @@ struct SubscriptionStatePropertyTests {
                 #expect(one?.status == other?.status && one?.expirationIntent == other?.expirationIntent)
                 #expect(one?.nextChange == other?.nextChange && one?.graceEnd == other?.graceEnd)
                 #expect(one?.nextSale() == other?.nextSale() && one?.increase == other?.increase)
+                #expect(one?.nextTerm() == other?.nextTerm())
             }
         }
     }

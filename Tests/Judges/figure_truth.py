@@ -77,7 +77,8 @@ class Sale:
         offer = row.get("offer")
         self.is_trial = bool(offer and offer["isFree"])
         self.offer = ""
-        period = (books["periods"].get(self.product), 1)
+        # A bill of a commitment pays a month of a yearly product.
+        period = (row.get("period", books["periods"].get(self.product)), 1)
         if offer:
             period = (offer["period"], offer["count"])
             self.offer = OFFERS[offer["kind"]] + (f"/{offer['id']}" if offer["id"] else "")

@@ -67,6 +67,7 @@ extension RenewalFact {
         self.init(
             originalID: try identifier(payload.originalTransactionId, "originalTransactionId"),
             autoRenews: payload.autoRenewStatus.map { $0 == .on },
+            renewsCommitment: payload.commitmentInfo?.commitmentAutoRenewStatus.map { $0 == .on },
             renewsTo: payload.autoRenewProductId.flatMap { ProductID(rawValue: $0) },
             gracePeriodExpiresDate: payload.gracePeriodExpiresDate,
             isInBillingRetry: payload.isInBillingRetryPeriod ?? false, signedDate: signedDate, digest: digest)

@@ -27,6 +27,11 @@ package struct CatalogueItem: Sendable, Hashable {
     /// The place of the product in the document (RFC 6901).
     package var pointer: String
 
+    /// The monthly billing plan with a commitment, if the product is sold with it.
+    var monthlyPlan: BillingPlan? { billingPlans.first { $0.kind == .monthly && $0.isEnabled && isYearly } }
+
+    private var isYearly: Bool { subscription?.period == .years(1) || subscription?.period == .months(12) }
+
     /// Returns the texts for `locale`: the same locale, else the same language, else English, else the first ones.
     package func localization(for locale: String) -> CatalogueText? { localizations.best(for: locale) }
 

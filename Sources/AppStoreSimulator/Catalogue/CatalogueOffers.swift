@@ -90,6 +90,9 @@ package struct WinBackOffer: Sendable, Hashable {
 
 /// A billing plan of a subscription (version 5 of the format).
 package struct BillingPlan: Sendable, Hashable {
+    /// The number of bills of a commitment, one each month. Apple has only commitments of a year.
+    static let billCount = 12
+
     package var kind: Kind
     /// The price of one bill.
     package var price: Price

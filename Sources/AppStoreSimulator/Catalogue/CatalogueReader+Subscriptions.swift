@@ -1,3 +1,4 @@
+import Foundation
 import Primitives
 import StoreModel
 
@@ -62,7 +63,7 @@ extension CatalogueReader {
         warnAboutRepeated(promotional.map { ($0.0, $0.1.id) })
         let codes = offerCodes(place)
         let winBacks = winBackOffers(place)
-        let plans = billingPlans(place, price)
+        let plans = billingPlans(place, price, period)
         guard let price, let period else { return }
         warnAboutLengths(place, period)
         let soldPromotional = promotional.map(\.1).filter { $0.billingPlan == .upFront }
@@ -77,6 +78,14 @@ extension CatalogueReader {
         item.offerCodes = codes
         item.winBackOffers = winBacks
         item.billingPlans = plans
+        let monthly = item.monthlyPlan
+        item.subscription?.monthlyPlan = monthly.map { plan in
+            SubscriptionTerms.MonthlyPlan(
+                price: plan.price, billCount: BillingPlan.billCount,
+                introductoryOffer: introductory.first { $0.billingPlan == .monthly }?.offer,
+                promotionalOffers: promotional.map(\.1).filter { $0.billingPlan == .monthly }.map(\.offer),
+                winBackOffers: winBacks.filter { $0.billingPlan == .monthly }.map(\.offer))
+        }
         items.append(item)
         group.products.append(id)
     }
@@ -234,7 +243,27 @@ extension CatalogueReader {
         return kind
     }
 
-    private mutating func billingPlans(_ place: JSONPlace, _ full: Price?) -> [BillingPlan] {
+    /// Warns about a monthly plan of a product that is not yearly, and about a commitment whose price is not that of its
+    /// bills.
+    private mutating func warnAboutCommitment(
+        _ place: JSONPlace, _ price: Price, _ commitment: Price?, _ period: SubscriptionPeriod?
+    ) {
+        if let period, period.inSmallUnits != .months(BillingPlan.billCount) {
+            warn(
+                .unusualPeriod, "\(place.pointer)/billingPlanType",
+                "only a subscription of a year can be billed monthly; this plan is not sold")
+        }
+        let sum = price.amount * Decimal(BillingPlan.billCount)
+        if let commitment, commitment.amount != sum {
+            warn(
+                .planPrice, "\(place.pointer)/commitmentDisplayPrice",
+                "the price of the commitment is \(commitment.amount), but it is sold at the price of its bills, \(sum)")
+        }
+    }
+
+    private mutating func billingPlans(_ place: JSONPlace, _ full: Price?, _ period: SubscriptionPeriod?)
+        -> [BillingPlan]
+    {
         list(place, "billingPlans").compactMap { entry in
             guard entry.isObject else {
                 fail(.wrongShape, entry.pointer, "a billing plan should be a JSON object")
@@ -252,6 +281,7 @@ extension CatalogueReader {
                     "the up-front price is \(price.amount), but the product is sold at its displayPrice, \(full.amount)"
                 )
             }
+            if kind == .monthly, isEnabled { warnAboutCommitment(entry, price, commitment, period) }
             return BillingPlan(
                 kind: kind, price: price, commitmentPrice: commitment, isEnabled: isEnabled,
                 internalID: internalID(entry))

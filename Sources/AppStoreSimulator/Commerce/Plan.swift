@@ -5,12 +5,24 @@ import StoreModel
 /// increases.
 struct Plan: Sendable, Hashable {
     var productID: ProductID
+    /// The length of one billing period.
     var period: SubscriptionPeriod
+    /// The price of one bill.
     var price: Price
     /// The instant from which this price applies to the customer. Only later increases change it.
     var pricedAt: Date
     /// The country of the purchase and of its renewals; `nil` means the catalogue's.
     var storefront: String? = nil
+    /// The number of bills of a commitment; `nil` for a plan that is paid up front.
+    var bills: Int? = nil
+
+    var billingPlan: BillingPlan.Kind { bills == nil ? .upFront : .monthly }
+
+    /// The price until the end of a commitment, or of one period that is paid up front.
+    var termPrice: Price { Price(amount: price.amount * Decimal(bills ?? 1), currency: price.currency) }
+
+    /// Whether `other` is the same product with the same billing plan. The prices can differ.
+    func isSame(as other: Plan) -> Bool { productID == other.productID && billingPlan == other.billingPlan }
 }
 
 /// An offer under which periods were or will be sold.

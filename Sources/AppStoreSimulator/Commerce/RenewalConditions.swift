@@ -13,6 +13,8 @@ struct RenewalConditions: Sendable, Hashable {
     /// A new price of a product. It applies to new subscribers from `at`, and to others from their next renewal.
     struct PriceIncrease: Sendable, Hashable {
         var productID: ProductID
+        /// The billing plan whose price rises.
+        var billingPlan = BillingPlan.Kind.upFront
         var at: Date
         var price: Price
         /// Whether the subscription expires unless the customer consents before the renewal.
@@ -30,12 +32,17 @@ struct RenewalConditions: Sendable, Hashable {
     /// Whether a product is no longer sold.
     var withdrawals: [ProductID: [Dated<Bool>]] = [:]
 
-    /// The length of billing retry in days, the grace period included.
-    static let retryDays = 60
+    /// Returns the end of billing retry after a failed payment at `due`: 60 days later, the grace period included, or 90
+    /// days for a plan with a commitment.
+    static func retryEnd(after due: Date, of plan: Plan) -> Date {
+        due.addingTimeInterval(plan.bills == nil ? 60 * 86400 : 90 * 86400)
+    }
 
     /// Returns the end of the grace period that begins at `end`; `nil` if there is none. After a subscription period of
-    /// at most 7 days, the grace period is at least a day shorter than that period.
+    /// at most 7 days, the grace period is at least a day shorter than that period. A plan with a commitment has no
+    /// grace period.
     func graceEnd(after end: Date, of plan: Plan) -> Date? {
+        guard plan.bills == nil else { return nil }
         let days = min(gracePeriods.last { $0.at <= end }?.value ?? 0, Self.maximumGraceDays(of: plan.period))
         return days > 0 ? end.addingTimeInterval(Double(days) * 86400) : nil
     }
@@ -61,7 +68,8 @@ struct RenewalConditions: Sendable, Hashable {
     func increase(for plan: Plan, at instant: Date) -> PendingIncrease? {
         guard !priceIncreases.isEmpty else { return nil }
         let increases = priceIncreases.filter {
-            $0.productID == plan.productID && $0.at <= instant && $0.at > plan.pricedAt
+            $0.productID == plan.productID && $0.billingPlan == plan.billingPlan && $0.at <= instant
+                && $0.at > plan.pricedAt
         }
         guard let last = increases.last, last.price.amount != plan.price.amount else { return nil }
         return PendingIncrease(
@@ -69,9 +77,10 @@ struct RenewalConditions: Sendable, Hashable {
             consentRequestedAt: increases.last(where: \.needsConsent)?.at)
     }
 
-    /// Returns a product's price for new subscribers; `nil` if it is the catalogue's.
-    func price(of product: ProductID, at instant: Date) -> Price? {
-        priceIncreases.last { $0.productID == product && $0.at <= instant }?.price
+    /// Returns a product's price for new subscribers; `nil` if it is the catalogue's. With a monthly billing plan, it is
+    /// the price of one bill.
+    func price(of product: ProductID, _ plan: BillingPlan.Kind = .upFront, at instant: Date) -> Price? {
+        priceIncreases.last { $0.productID == product && $0.billingPlan == plan && $0.at <= instant }?.price
     }
 
     func isWithdrawn(_ product: ProductID, at instant: Date) -> Bool {

@@ -18,6 +18,8 @@ struct Run: Sendable, Hashable {
     var offer: AppliedOffer?
     /// The number of periods sold; at least one.
     var count = 1
+    /// The number of bills of the commitment that were paid before the first period; 0 without a commitment.
+    var billed = 0
     /// Whether the first period is a renewal. All later periods are renewals.
     var isRenewal = false
     /// The instant at which another plan replaced the last period.
@@ -56,6 +58,35 @@ struct Run: Sendable, Hashable {
         return end.wholeMilliseconds
     }
 
+    /// The number of bills of each commitment. `nil` for a plan that is paid up front, and for the periods of an offer,
+    /// which come before the bills.
+    var bills: Int? { offer == nil ? plan.bills : nil }
+
+    /// Returns the number of the bill that pays period `index`, counted from 1; `nil` without a commitment.
+    func bill(of index: Int) -> Int? { bills.map { (billed + index) % $0 + 1 } }
+
+    /// Counts `count` bills more as paid before the first period.
+    mutating func skipBills(_ count: Int) {
+        if let bills { billed = (billed + count) % bills }
+    }
+
+    /// The number of bills of the commitment that follow the last period.
+    var billsLeft: Int {
+        guard let bills, let paid = bill(of: count - 1) else { return 0 }
+        return bills - paid
+    }
+
+    /// Returns the progress of the commitment in period `index`; `nil` without a commitment. The dates of the bills that
+    /// follow are counted as those of the run, or from the end of a period that was extended or ended early.
+    func commitment(of index: Int) -> CommitmentProgress? {
+        guard let bills, let bill = bill(of: index) else { return nil }
+        let end =
+            index == count - 1 && endsAt != nil
+            ? plan.period.end(from: end(of: index), count: bills - bill).wholeMilliseconds
+            : naturalEnd(of: index + bills - bill)
+        return CommitmentProgress(bill: bill, bills: bills, endsAt: end, price: plan.termPrice)
+    }
+
     /// Makes `date` the anchor. An offer keeps the periods that it has left.
     mutating func restart(at date: Date) {
         if let used = offer, used.paymentMode == .payAsYouGo { offer?.periodCount = used.periodCount - offset }
@@ -75,6 +106,17 @@ struct Run: Sendable, Hashable {
         run.endsAt = isWhole ? endsAt.flatMap { $0 < date || $0 > naturalEnd(of: count - 1) ? $0 : nil } : nil
         return run
     }
+}
+
+/// The progress of a commitment that is billed monthly.
+struct CommitmentProgress: Sendable, Hashable {
+    /// The number of the latest bill, counted from 1.
+    var bill: Int
+    var bills: Int
+    /// The end of the commitment, if the bills that follow are paid when they are due.
+    var endsAt: Date
+    /// The price of all bills.
+    var price: Price
 }
 
 extension Range<Int> {

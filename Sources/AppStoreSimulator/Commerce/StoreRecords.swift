@@ -26,6 +26,8 @@ struct Order: Sendable, Hashable {
     var offerID: String?
     /// The kind of the offer; `nil` means the promotional or else the win-back offer with that identifier.
     var offerKind: AppliedOffer.Kind?
+    /// The billing plan of a subscription. The offer of a code has its own.
+    var billingPlan = BillingPlan.Kind.upFront
     /// Whether this customer gets the introductory offer, as the app's server decided; `nil` means that the store
     /// decides.
     var allowsIntroductory: Bool?
@@ -68,6 +70,9 @@ struct TransactionRecord: Sendable, Hashable {
     var storefront: String?
     var isRenewal = false
     var offer: AppliedOffer?
+    /// The billing plan of a subscription.
+    var billingPlan: BillingPlan.Kind?
+    var commitment: CommitmentProgress?
     /// The instant at which another plan of the group replaced it.
     var upgradedAt: Date?
     /// Present while the transaction is revoked.

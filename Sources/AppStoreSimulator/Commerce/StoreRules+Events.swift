@@ -5,21 +5,27 @@ import StoreModel
 /// nothing changes.
 extension StoreRules {
     /// Turns auto-renewal on or off. After it is turned off, access lasts until the current period ends, and in the grace
-    /// period it ends at once.
+    /// period it ends at once. The bills of a commitment continue until its end.
     static func setAutoRenew(_ isOn: Bool, _ state: SubscriptionState, at now: Date) -> SubscriptionRecord? {
-        guard state.isRunning, state.autoRenews != isOn else { return nil }
+        guard state.isRunning, state.renewsTerm != isOn else { return nil }
         return changed(state, at: now) { $0.renewal.offSince = isOn ? nil : now }
     }
 
-    /// Turns auto-renewal on. A `product` other than that of the next period replaces it: the current product with its
-    /// present price, another one with its price for new subscribers.
+    /// Turns auto-renewal on. A `product` or billing plan other than that of the next period replaces it: the current
+    /// plan with its present price, another one with its price for new subscribers. In a commitment, it is the plan
+    /// after the commitment. Without `billingPlan`, the plan of the current product stays, and another product is paid
+    /// up front.
     ///
-    /// Throws `SimulatorError` (`otherGroup`) for a product outside of the group.
+    /// Throws `SimulatorError`: `otherGroup` for a product outside of the group, `invalidValue` for a billing plan that
+    /// the product does not have.
     func resume(
-        _ state: SubscriptionState, renewingTo product: ProductID?, at now: Date
+        _ state: SubscriptionState, renewingTo product: ProductID?, _ billingPlan: BillingPlan.Kind? = nil, at now: Date
     ) throws(SimulatorError) -> SubscriptionRecord? {
         let record = state.record
-        guard let product, product != state.nextSale().plan.productID else {
+        let next = state.nextTerm().plan
+        let product = product ?? next.productID
+        let billing = billingPlan ?? [next, state.current.plan].first { $0.productID == product }?.billingPlan
+        guard product != next.productID || billing != next.billingPlan else {
             return Self.setAutoRenew(true, state, at: now)
         }
         guard let item = catalogue[product], let terms = item.subscription, terms.groupID == record.groupID else {
@@ -27,18 +33,17 @@ extension StoreRules {
                 .otherGroup,
                 "\(product) is not in the group \(record.groupID); a subscription renews only to a plan of its group.")
         }
+        guard let plan = plan(of: item, billing ?? .upFront, at: now) else {
+            throw SimulatorError(.invalidValue, "\(product) has no monthly billing plan.")
+        }
         guard state.isRunning else { return nil }
         return Self.changed(state, at: now) {
             $0.renewal.offSince = nil
             $0.renewal.offer = nil
             // The return to a plan is the consent to its current price.
-            if product == state.current.plan.productID { $0.renewal.consentedAt = now }
-            $0.renewal.plan =
-                product == state.current.plan.productID
-                ? state.current.plan
-                : Plan(
-                    productID: product, period: terms.period, price: price(of: item, at: now), pricedAt: now,
-                    storefront: catalogue.storefront.countryCode)
+            let isBack = plan.isSame(as: state.current.plan)
+            if isBack { $0.renewal.consentedAt = now }
+            $0.renewal.plan = isBack ? state.current.plan : plan
         }
     }
 
@@ -57,7 +62,7 @@ extension StoreRules {
         }
     }
 
-    /// Sells the next period now, before it is due. The renewal dates are counted from now.
+    /// Sells the next period now, before it is due: in a commitment the next bill. The renewal dates are counted from now.
     ///
     /// Throws `SimulatorError` (`notNow`) if the store would not sell it.
     func renew(_ state: SubscriptionState, at now: Date) throws(SimulatorError) -> SubscriptionRecord {
@@ -67,13 +72,13 @@ extension StoreRules {
             let last = state.current
             var next = Run(
                 base: last.base, first: last.first + last.count, anchor: now, soldAt: now, plan: sale.plan,
-                offer: sale.offer, isRenewal: true)
+                offer: sale.offer, billed: state.isCommitted ? last.bill(of: last.count - 1) ?? 0 : 0, isRenewal: true)
             if sale.offer != nil, !sale.isRequested {
                 next.offset = last.offset + last.count
                 next.restart(at: now)
             }
             $0.runs.append(next)
-            $0.renewal.plan = sale.plan
+            if !state.isCommitted { $0.renewal.plan = sale.plan }
             if sale.isRequested { $0.renewal.offer = nil }
         }
     }
@@ -87,6 +92,7 @@ extension StoreRules {
             return
                 "The payment would fail; resolve it first, or turn the setting \(StoreSetting.renewalsFail.name) off."
         }
+        if state.isCommitted { return nil }
         if conditions.isWithdrawn(sale.plan.productID, at: now) { return "\(sale.plan.productID) is no longer sold." }
         if state.increase != nil, sale.offer == nil, !state.hasConsented {
             return "The customer has not agreed to the higher price; answer the price increase first."
@@ -94,12 +100,13 @@ extension StoreRules {
         return nil
     }
 
-    /// Ends the current period now, or the grace period or billing retry after it.
+    /// Ends the current period now, or the grace period or billing retry after it. A commitment ends too.
     static func expire(_ state: SubscriptionState, at now: Date) -> SubscriptionRecord? {
         guard state.isRunning else { return nil }
         return changed(state, at: now) {
             if state.status == .active { $0.runs[$0.runs.count - 1].endsAt = now }
             $0.renewal.offSince = now
+            $0.renewal.endsCommitment = true
         }
     }
 
@@ -134,7 +141,8 @@ extension StoreRules {
         return record
     }
 
-    /// Revokes a transaction. The revocation of the current period ends access, and no further period is sold.
+    /// Revokes a transaction. The revocation of the current period ends access, and no further period is sold: a
+    /// commitment ends. The revocation of an earlier period changes neither.
     static func revoke(
         _ transaction: TransactionRecord, _ state: SubscriptionState?, _ revocation: Revocation
     ) -> [StoreChange] {
@@ -164,6 +172,7 @@ extension StoreRules {
                             state.expiresDate <= now
                         else { return }
                         $0.renewal.offSince = min($0.renewal.offSince ?? revocation.at, revocation.at)
+                        $0.renewal.endsCommitment = true
                     }))
         }
         changes += [.unfinished(transaction.id), .update(update(of: transaction, .purchased))]

@@ -19,13 +19,35 @@ extension StoreRules {
         } catch {
             return .refused(error)
         }
-        let plan = Plan(
-            productID: item.id, period: terms.period, price: price(of: item, at: now), pricedAt: now,
-            storefront: catalogue.storefront.countryCode)
+        guard let plan = plan(of: item, billingPlan(of: order), at: now) else {
+            return Self.refuse(.invalidProduct, "\(item.id) has no monthly billing plan.")
+        }
         guard let state, state.isRunning,
-            let change = change(from: state, to: item), change == .atRenewal
+            let change = change(from: state, to: item, plan), change == .atRenewal
         else { return start(plan, offers, order, state, in: terms.groupID, at: now, &changes) }
         return keep(plan, offers.first, state, at: now, &changes)
+    }
+
+    /// Returns a plan at its price for new subscribers; `nil` if the product does not have this billing plan.
+    func plan(of item: CatalogueItem, _ billing: BillingPlan.Kind, at now: Date) -> Plan? {
+        guard let terms = item.subscription else { return nil }
+        var plan = Plan(
+            productID: item.id, period: terms.period, price: price(of: item, at: now), pricedAt: now,
+            storefront: catalogue.storefront.countryCode)
+        guard billing != .upFront else { return plan }
+        guard billing == .monthly, let monthly = item.monthlyPlan else { return nil }
+        plan.period = .months(1)
+        plan.bills = BillingPlan.billCount
+        plan.price =
+            conditions.price(of: item.id, .monthly, at: now)
+            .map { Price(amount: $0.amount, currency: monthly.price.currency) } ?? monthly.price
+        return plan
+    }
+
+    /// Returns the billing plan of an order. The offer of a code has its own.
+    private func billingPlan(of order: Order) -> BillingPlan.Kind {
+        guard order.offerKind == .code, let id = order.offerID else { return order.billingPlan }
+        return catalogue[order.productID]?.offerCodes.first { $0.id.hasSameBytes(as: id) }?.billingPlan ?? .upFront
     }
 
     /// Returns the price for new subscribers: the latest price increase, or the catalogue's price.
@@ -35,18 +57,20 @@ extension StoreRules {
     }
 
     /// The instant at which another plan of the group begins. An upgrade, and a plan of the same level and length,
-    /// begin at once. A downgrade, a plan of the same level and another length, and the same plan begin at the renewal.
-    /// In billing retry every plan begins at once. The set is closed.
+    /// begin at once. A downgrade, a plan of the same level with another length or another billing plan, and the same
+    /// product begin at the renewal, which is the end of a commitment. In billing retry every plan begins at once. The
+    /// set is closed.
     private enum Change { case atOnce, atRenewal }
 
-    private func change(from state: SubscriptionState, to item: CatalogueItem) -> Change? {
+    private func change(from state: SubscriptionState, to item: CatalogueItem, _ plan: Plan) -> Change? {
         let current = state.current.plan
         // In billing retry there is no paid period to wait for.
         if state.status == .billingRetry { return .atOnce }
         if current.productID == item.id { return .atRenewal }
         guard let old = catalogue[current.productID]?.subscription, let new = item.subscription else { return .atOnce }
         if new.level != old.level { return new.level < old.level ? .atOnce : .atRenewal }
-        return new.period == current.period ? .atOnce : .atRenewal
+        let length = current.bills == nil ? current.period : old.period
+        return plan.billingPlan == current.billingPlan && new.period == length ? .atOnce : .atRenewal
     }
 
     /// The offers of an order: one for its first periods, and one that follows.
@@ -60,8 +84,9 @@ extension StoreRules {
     ) throws(StoreFailure) -> OrderOffers {
         let hasUsed = state?.record.hasUsedIntroductoryOffer ?? false
         let isAllowed = order.allowsIntroductory ?? !hasUsed
-        let introductory = terms.introductoryOffer.flatMap { offer in
-            isAllowed && state?.isActive != true ? AppliedOffer(.introductory, offer) : nil
+        let billing = billingPlan(of: order)
+        let introductory = item.introductoryOffers.first { $0.billingPlan == billing }.flatMap { offer in
+            isAllowed && state?.isActive != true ? AppliedOffer(.introductory, offer.offer) : nil
         }
         guard let id = order.offerID else { return OrderOffers(first: introductory) }
         if order.offerKind == .code {
@@ -72,14 +97,17 @@ extension StoreRules {
         }
         let kind = order.offerKind
         if kind == nil || kind == .promotional,
-            let offer = terms.promotionalOffers.first(where: { $0.id.hasSameBytes(as: id) })
+            let offer = item.promotionalOffers.first(where: { $0.billingPlan == billing && $0.id.hasSameBytes(as: id) }
+            )?
+            .offer
         {
             guard state != nil else {
                 throw Self.ineligible("Promotional offers are for current and former subscribers.")
             }
             return OrderOffers(first: AppliedOffer(.promotional, offer))
         }
-        if kind == nil || kind == .winBack, let offer = item.winBackOffers.first(where: { $0.id.hasSameBytes(as: id) })
+        if kind == nil || kind == .winBack,
+            let offer = item.winBackOffers.first(where: { $0.billingPlan == billing && $0.id.hasSameBytes(as: id) })
         {
             guard let state, offer.isEligible, state.status == .expired else {
                 throw Self.ineligible("The offer \(id) is for customers whose subscription has expired.")
@@ -119,10 +147,10 @@ extension StoreRules {
         _ plan: Plan, _ offer: AppliedOffer?, _ state: SubscriptionState, at now: Date, _ changes: inout [StoreChange]
     ) -> Decision {
         var record = state.condensed
-        let isNew = record.renewal.plan.productID != plan.productID
+        let isNew = !record.renewal.plan.isSame(as: plan)
         if isNew || offer != nil || record.renewal.offSince != nil {
             if isNew || offer != nil {
-                let isBack = plan.productID == state.current.plan.productID
+                let isBack = plan.isSame(as: state.current.plan)
                 record.renewal.plan = isBack ? state.current.plan : plan
                 record.renewal.offer = offer
                 if isBack, isNew { record.renewal.consentedAt = now }

@@ -15,6 +15,7 @@ extension SubscriptionRecord {
             shared.base = originalID
             shared.first = place
             shared.offset += skipped
+            shared.skipBills(skipped)
             shared.count -= skipped
             shared.soldAt = run.purchaseDate(of: skipped)
             shared.isRenewal = run.isRenewal || skipped > 0

@@ -31,8 +31,10 @@ struct SubscriptionRecord: Sendable, Hashable {
         /// The plan of the next period. `offer` applies to its first periods.
         var plan: Plan
         var offer: AppliedOffer?
-        /// The instant at which auto-renewal was turned off.
+        /// The instant at which auto-renewal was turned off. The bills of a commitment continue until its end.
         var offSince: Date?
+        /// Whether no further bill of the present commitment is paid.
+        var endsCommitment = false
         /// The start of the time in which payments fail.
         var failsFrom: Date?
         var failsUntil: Date?

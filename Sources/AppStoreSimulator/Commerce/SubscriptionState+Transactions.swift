@@ -86,6 +86,7 @@ extension SubscriptionState {
             appAccountToken: record.appAccountToken(at: run.purchaseDate(of: index)),
             price: run.offer.map { $0.price ?? Price(amount: 0, currency: run.plan.price.currency) } ?? run.plan.price,
             storefront: run.plan.storefront, isRenewal: run.isRenewal || index > 0, offer: run.offer,
+            billingPlan: run.plan.billingPlan, commitment: run.commitment(of: index),
             upgradedAt: index == run.count - 1 ? run.upgradedAt : nil,
             revocation: revocation(of: run, index),
             restoredAt: record.revocations[id]?.reversedAt.flatMap { $0 <= instant ? $0 : nil },

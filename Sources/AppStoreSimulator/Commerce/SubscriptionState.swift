@@ -41,10 +41,10 @@ struct SubscriptionState: Sendable, Hashable {
             return
         }
         while advance(under: conditions) {}
-        guard autoRenews else { return }
+        guard renewsTerm else { return }
         // An overdue period has the price that was valid when it was due.
-        let priceDate = status == .active ? instant : current.end
-        increase = conditions.increase(for: upcoming(after: current).plan, at: priceDate)
+        let priceDate = status == .active || isCommitted ? instant : current.end
+        increase = conditions.increase(for: renewal(of: current).plan, at: priceDate)
         if let increase { changedAt = max(changedAt, increase.at) }
     }
 
@@ -69,15 +69,19 @@ struct SubscriptionState: Sendable, Hashable {
     var isActive: Bool { status == .active || status == .gracePeriod }
     /// Whether the subscription has not ended: it gives access or is in billing retry.
     var isRunning: Bool { isActive || status == .billingRetry }
+    /// Whether bills of the current commitment follow, which cancelling does not stop.
+    var isCommitted: Bool { isRunning && isCommitted(after: current) }
     /// Whether the store will try to sell another period.
-    var autoRenews: Bool { record.renewal.offSince == nil && isRunning }
+    var autoRenews: Bool { renewsTerm || isCommitted }
+    /// Whether the store will try to sell another commitment. Without a commitment, the same as `autoRenews`.
+    var renewsTerm: Bool { record.renewal.offSince == nil && isRunning }
     /// Whether the customer has agreed to the price increase of the next renewal.
     var hasConsented: Bool { increase?.hasConsent(givenAt: record.renewal.consentedAt) ?? false }
 
     /// The record with all renewals until `instant`, to which the next event is applied.
     var condensed: SubscriptionRecord {
         var record = record
-        if isRequestedSold || current.plan.productID == record.renewal.plan.productID {
+        if isRequestedSold || current.plan.isSame(as: record.renewal.plan) {
             record.renewal.plan = current.plan
         }
         if isRequestedSold { record.renewal.offer = nil }
@@ -93,9 +97,13 @@ struct SubscriptionState: Sendable, Hashable {
         var isRequested = false
     }
 
-    /// Returns the next sale, provided that no event comes before it.
-    func nextSale() -> Upcoming {
-        var next = upcoming(after: current)
+    /// Returns the next sale, provided that no event comes before it. In a commitment, it is the next bill.
+    func nextSale() -> Upcoming { isCommitted(after: current) ? Upcoming(plan: current.plan) : nextTerm() }
+
+    /// Returns the sale after the current commitment, provided that no event comes before it. Without a commitment, it
+    /// is the next sale.
+    func nextTerm() -> Upcoming {
+        var next = renewal(of: current)
         if let increase, next.offer == nil {
             next.plan.price = increase.price
             next.plan.pricedAt = increase.at
@@ -129,7 +137,9 @@ struct SubscriptionState: Sendable, Hashable {
             nextChange = end
             return false
         }
-        if let off = record.renewal.offSince, off <= end { return expire(.cancelled, at: end) }
+        if let off = record.renewal.offSince, off <= end, !isCommitted(after: run) {
+            return expire(.cancelled, at: end)
+        }
         guard let next = nextRun(after: run, at: end, under: conditions) else { return false }
         if failsToPay(at: end, under: conditions) { return applyFailedPayment(next, due: end, under: conditions) }
         let continuesRun = next.run.count > 0
@@ -145,6 +155,8 @@ struct SubscriptionState: Sendable, Hashable {
         let run = current
         var limit = Int(TransactionNumber.span) - max(run.first, run.offset)
         if let offer = run.offer { limit = min(limit, offer.transactionCount - run.offset) }
+        // Another commitment is sold under the conditions at the end of this one.
+        if run.bills != nil { limit = min(limit, run.count + run.billsLeft) }
         for (id, revocation) in record.revocations where id >= run.latestID && revocation.isInForce(at: instant) {
             let index = Int(clamping: id - run.id(of: 0))
             if index < limit, revocation.at < run.naturalEnd(of: index) { limit = index + 1 }
@@ -188,11 +200,15 @@ struct SubscriptionState: Sendable, Hashable {
         return false
     }
 
-    /// Returns the sale after `run`. A requested offer of the same plan begins when the present offer has ended.
-    private func upcoming(after run: Run) -> Upcoming {
+    /// Whether another bill of the commitment follows the last period of `run`.
+    private func isCommitted(after run: Run) -> Bool { run.billsLeft > 0 && !record.renewal.endsCommitment }
+
+    /// Returns the sale after `run`, or after its commitment. A requested offer of the same plan begins when the present
+    /// offer has ended.
+    private func renewal(of run: Run) -> Upcoming {
         let renewal = record.renewal
         if !isRequestedSold {
-            if renewal.plan.productID != run.plan.productID {
+            if !renewal.plan.isSame(as: run.plan) {
                 return Upcoming(plan: renewal.plan, offer: renewal.offer, isRequested: true)
             }
             if let offer = renewal.offer, run.offer == nil || !run.offerHasPeriodsLeft {
@@ -215,12 +231,13 @@ struct SubscriptionState: Sendable, Hashable {
             _ = expire(.productUnavailable, at: end)
             return nil
         }
-        var next = upcoming(after: run)
-        if conditions.isWithdrawn(next.plan.productID, at: end) {
+        let isCommitted = isCommitted(after: run)
+        var next = isCommitted ? Upcoming(plan: run.plan) : renewal(of: run)
+        if !isCommitted, conditions.isWithdrawn(next.plan.productID, at: end) {
             _ = expire(.productUnavailable, at: end)
             return nil
         }
-        if next.offer == nil, let increase = conditions.increase(for: next.plan, at: end) {
+        if !isCommitted, next.offer == nil, let increase = conditions.increase(for: next.plan, at: end) {
             guard increase.hasConsent(givenAt: record.renewal.consentedAt) else {
                 _ = expire(.priceIncrease, at: end)
                 return nil
@@ -232,7 +249,7 @@ struct SubscriptionState: Sendable, Hashable {
         if continuesRun, run.endsAt == nil { return DueSale(run: run, isRequested: false) }
         var new = Run(
             base: run.base, first: run.first + run.count, anchor: end, soldAt: end, plan: next.plan, offer: next.offer,
-            count: 0, isRenewal: true)
+            count: 0, billed: isCommitted ? run.bill(of: run.count - 1) ?? 0 : 0, isRenewal: true)
         // Periods of the same length keep the anchor of their dates, unless the end of the last one was changed.
         if run.endsAt == nil, next.offer == nil, run.offer == nil, next.plan.period == run.plan.period {
             new.anchor = run.anchor
@@ -280,8 +297,9 @@ struct SubscriptionState: Sendable, Hashable {
     /// turns renewal off, or the last period is revoked.
     private mutating func applyFailedPayment(_ next: DueSale, due: Date, under conditions: RenewalConditions) -> Bool {
         let grace = conditions.graceEnd(after: due, of: current.plan)
-        let retry = due.addingTimeInterval(Double(RenewalConditions.retryDays) * 86400)
-        let stop = min(retry, record.renewal.offSince ?? retry)
+        let retry = RenewalConditions.retryEnd(after: due, of: current.plan)
+        let off = isCommitted(after: current) ? nil : record.renewal.offSince
+        let stop = min(retry, off ?? retry)
         let recovery = recovery(from: due, under: conditions)
         if let revocation = revocation(of: current), revocation.at < min(stop, recovery ?? stop) {
             return revoke(at: revocation.at)
@@ -311,6 +329,7 @@ struct SubscriptionState: Sendable, Hashable {
         var overdue = next.run
         overdue.first += overdue.count
         overdue.offset += overdue.count
+        overdue.skipBills(overdue.count)
         overdue.soldAt = date
         overdue.isRenewal = true
         overdue.count = 1

@@ -54,6 +54,7 @@ extension SimulatedAppStore {
                 appAccountToken: request.appAccountToken)
             if let device { try event.setPayment(of: device, in: &order) }
             order.setOffer(request.offerID, kind: request.offerKind)
+            if let plan = request.billingPlan { order.billingPlan = plan.kind }
             if request.allowsIntroductoryOffer == false { order.allowsIntroductory = false }
             let decision = try event.take(order, asksToBuy: request.simulatesAskToBuy ?? false)
             return try event.outcome(decision, of: order.productID)
@@ -73,6 +74,7 @@ extension SimulatedAppStore {
     ///   - quantity: The quantity.
     ///   - offerID: The identifier of an offer.
     ///   - offerKind: The kind of the offer. `nil` means the promotional or else the win-back offer with `offerID`.
+    ///   - isBilledMonthly: Whether a subscription of a year is billed each month, with a commitment to the year.
     ///   - allowsIntroductoryOffer: Whether an eligible customer gets the introductory offer of the product. With
     ///     `false` the account stays eligible for this offer.
     ///   - appAccountToken: The app account token.
@@ -82,13 +84,14 @@ extension SimulatedAppStore {
     @discardableResult
     public func buy(
         _ product: ProductID, for name: AccountName, quantity: Int = 1, offerID: String? = nil,
-        offerKind: PaymentOffer.Kind? = nil, allowsIntroductoryOffer: Bool = true, appAccountToken: UUID? = nil,
-        simulatesAskToBuy: Bool? = nil
+        offerKind: PaymentOffer.Kind? = nil, isBilledMonthly: Bool = false, allowsIntroductoryOffer: Bool = true,
+        appAccountToken: UUID? = nil, simulatesAskToBuy: Bool? = nil
     ) async throws -> StoreControlWire.Transaction {
         try await buy(
             StoreControlWire.Buy(
                 productID: product, quantity: quantity, offerID: offerID, offerKind: offerKind,
-                allowsIntroductoryOffer: allowsIntroductoryOffer, appAccountToken: appAccountToken,
+                billingPlan: isBilledMonthly ? .monthly : nil, allowsIntroductoryOffer: allowsIntroductoryOffer,
+                appAccountToken: appAccountToken,
                 simulatesAskToBuy: simulatesAskToBuy),
             for: name)
     }

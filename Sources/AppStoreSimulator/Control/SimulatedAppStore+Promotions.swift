@@ -27,7 +27,9 @@ extension SimulatedAppStore {
             guard let item = event.rules.catalogue[request.productID] else {
                 throw SimulatorError(.unknownProduct, "The catalogue has no product \(request.productID).")
             }
-            if let offer = request.offerID, !item.winBackOffers.contains(where: { $0.id.hasSameBytes(as: offer) }) {
+            if let offer = request.offerID,
+                item.subscription?.winBackOffers.contains(where: { $0.id.hasSameBytes(as: offer) }) != true
+            {
                 throw StoreFailure(
                     code: .invalidOffer, reason: "The product \(item.id) has no win-back offer \(offer) to show.")
             }

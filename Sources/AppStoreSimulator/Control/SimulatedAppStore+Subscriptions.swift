@@ -21,7 +21,7 @@ extension SimulatedAppStore {
         try await change(product, for: account) { event, state in try event.rules.renew(state, at: event.now) }
     }
 
-    /// Turns auto-renewal on again.
+    /// Turns auto-renewal on again. In a commitment, the next period is the one after the commitment.
     ///
     /// - Parameters:
     ///   - product: The current or next product of the subscription.
@@ -33,8 +33,16 @@ extension SimulatedAppStore {
     public func resume(
         _ product: ProductID, renewingTo plan: ProductID? = nil, for account: AccountName
     ) async throws -> StoreControlWire.Transaction {
-        try await change(product, for: account) { event, state in
-            try event.rules.resume(state, renewingTo: plan, at: event.now)
+        try await resume(StoreControlWire.Resume(productID: product, renewsTo: plan), for: account)
+    }
+
+    /// Turns auto-renewal on again. Throws `invalidValue` for a billing plan that the product does not have.
+    @discardableResult
+    package func resume(
+        _ request: StoreControlWire.Resume, for account: AccountName
+    ) async throws -> StoreControlWire.Transaction {
+        try await change(request.productID, for: account) { event, state in
+            try event.rules.resume(state, renewingTo: request.renewsTo, request.billingPlan?.kind, at: event.now)
         }
     }
 
@@ -171,16 +179,21 @@ extension SimulatedAppStore {
             throw SimulatorError(
                 .invalidValue, "\(product) is not a subscription; only subscriptions have price increases.")
         }
+        let plan = price.billingPlan?.kind ?? .upFront
+        guard let original = plan == .upFront ? item.price : item.monthlyPlan?.price else {
+            throw SimulatorError(.invalidValue, "\(product) has no monthly billing plan.")
+        }
         let amount = JSONNumber(text: price.price)?.decimal
         let increase = try await recordStoreEvent { db, now in
-            let current = try db.conditions().price(of: product, at: now) ?? item.price
+            let current = try db.conditions().price(of: product, plan, at: now) ?? original
             guard let amount, amount > current.amount, amount < 1_000_000_000 else {
                 throw SimulatorError(
                     .invalidValue,
                     "The price should be a number above \(current.amount), as in \"\(current.amount + 1)\".")
             }
             let price = RenewalConditions.PriceIncrease(
-                productID: product, at: now, price: Price(amount: amount, currency: current.currency),
+                productID: product, billingPlan: plan, at: now,
+                price: Price(amount: amount, currency: current.currency),
                 needsConsent: price.needsConsent ?? true)
             try db.add(price)
             return price
@@ -226,8 +239,11 @@ extension SimulatedAppStore {
         guard !conditions.priceIncreases.isEmpty || !conditions.withdrawals.isEmpty else { return products }
         let writer = PriceWriter(storefront: storefront)
         return products.filter { !conditions.isWithdrawn($0.id, at: .distantFuture) }.map { product in
-            guard let price = conditions.price(of: product.id, at: .distantFuture) else { return product }
             var product = product
+            if let price = conditions.price(of: product.id, .monthly, at: .distantFuture) {
+                product.subscription?.monthlyPlan?.price.amount = price.amount
+            }
+            guard let price = conditions.price(of: product.id, at: .distantFuture) else { return product }
             product.price.amount = price.amount
             product.displayPrice = writer.text(price.amount)
             return product
@@ -250,7 +266,11 @@ extension StoreControlWire.Subscription {
             productID: signed.productID, groupID: state.record.groupID, status: status,
             startedAt: state.record.startedAt.wholeMilliseconds,
             expiresAt: state.expiresDate.wholeMilliseconds, autoRenews: state.autoRenews,
-            renewsTo: state.nextSale().plan.productID, gracePeriodUntil: state.graceEnd?.wholeMilliseconds,
+            renewsTo: state.nextTerm().plan.productID,
+            commitment: state.latest.commitment.map {
+                Commitment(
+                    bill: $0.bill, billCount: $0.bills, endsAt: $0.endsAt.wholeMilliseconds, renews: state.renewsTerm)
+            }, gracePeriodUntil: state.graceEnd?.wholeMilliseconds,
             billingRetryUntil: state.retryEnd?.wholeMilliseconds,
             revokedAt: state.status == .revoked
                 ? (state.latest.revocation?.at ?? state.changedAt).wholeMilliseconds : nil,
@@ -265,6 +285,16 @@ extension StoreControlWire.PriceIncrease {
     fileprivate init(_ increase: RenewalConditions.PriceIncrease) {
         self.init(
             productID: increase.productID, at: increase.at.wholeMilliseconds, price: increase.price,
-            needsConsent: increase.needsConsent)
+            needsConsent: increase.needsConsent, billingPlan: increase.billingPlan == .monthly ? .monthly : nil)
+    }
+}
+
+extension StoreControlWire.BillingPlan {
+    /// The billing plan in the catalogue.
+    var kind: BillingPlan.Kind {
+        switch self {
+        case .upFront: .upFront
+        case .monthly: .monthly
+        }
     }
 }

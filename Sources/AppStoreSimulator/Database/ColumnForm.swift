@@ -103,6 +103,7 @@ struct ColumnForm: Sendable {
         "held": [
             "reason": choice([HeldOrder.Reason.approval, .interruption].map(\.rawValue)), "product": product,
             "token": uuid, "offer": text, "payment": name(of: PaymentID.self), "device": name(of: DeviceID.self),
+            "billing_plan": choice([BillingPlan.Kind.upFront, .monthly].map(\.rawValue)),
         ],
         "payment": ["id": name(of: PaymentID.self)],
         "nonce": ["id": word],

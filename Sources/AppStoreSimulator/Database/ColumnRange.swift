@@ -33,9 +33,12 @@ enum ColumnRange {
     /// The number of periods of an offer.
     static let periods: ClosedRange<Int64> = 1...1000
     static let graceDays: ClosedRange<Int64> = 0...28
+    /// The number of bills of a commitment.
+    static let bills: ClosedRange<Int64> = 12...12
+    static let billed: ClosedRange<Int64> = 0...11
 
     private static let any = Int64.min ... .max
-    private static let plan = ["price": price, "priced_at": event]
+    private static let plan = ["price": price, "priced_at": event, "bills": bills]
     private static let share = [
         "share_owner": transaction, "share_first": transaction, "share_from": event, "share_until": planned,
     ]
@@ -61,12 +64,13 @@ enum ColumnRange {
         "subscription": [
             "original": transaction, "account": key, "started_at": event, "changed_at": event,
             "used_introductory": flag, "next_price": price, "next_priced_at": event, "off_since": planned,
-            "fails_from": planned, "fails_until": planned, "consented_at": event,
+            "fails_from": planned, "fails_until": planned, "consented_at": event, "next_bills": bills,
+            "ends_commitment": flag,
         ].adding(share),
         "run": [
             "original": transaction, "place": place, "base": transaction, "first": place, "anchor": event,
             "offset": place, "sold_at": event, "count": count, "is_renewal": flag, "upgraded_at": event,
-            "ends_at": planned,
+            "ends_at": planned, "billed": billed,
         ].adding(plan),
         "revocation": [
             "id": transaction, "original": transaction, "at": event, "reason": 0...1, "percentage": 0...100_000,

@@ -60,14 +60,16 @@ extension SQLRow {
         return period
     }
 
-    /// Reads the columns `product`, `period`, `price`, `currency`, `priced_at` and `storefront`, each after `prefix`.
+    /// Reads the columns `product`, `period`, `price`, `currency`, `priced_at`, `storefront` and `bills`, each after
+    /// `prefix`.
     func plan(_ prefix: String = "") throws -> Plan {
         Plan(
             productID: ProductID(unchecked: try self[prefix + "product"]), period: try period(prefix + "period"),
             price: Price(
                 milliunits: try number(prefix + "price", in: ColumnRange.price),
                 currency: try self[prefix + "currency"]),
-            pricedAt: try date(prefix + "priced_at"), storefront: try self[prefix + "storefront"])
+            pricedAt: try date(prefix + "priced_at"), storefront: try self[prefix + "storefront"],
+            bills: try optionalNumber(prefix + "bills", in: ColumnRange.bills).map { Int($0) })
     }
 
     func share() throws -> Share? {
@@ -81,7 +83,7 @@ extension SQLRow {
 }
 
 extension Plan {
-    /// The values in the order of `SQLRow.plan`.
+    /// The values in the order of `SQLRow.plan`, without `bills`.
     var columns: [SQLValue] {
         [
             .text(productID.rawValue), .text(period.iso8601), .integer(price.milliunits), .text(price.currency),

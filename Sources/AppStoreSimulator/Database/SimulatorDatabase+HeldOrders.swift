@@ -10,8 +10,8 @@ extension SimulatorDatabase {
             """
             INSERT INTO held (
                 number, account, at, reason, product, quantity, token, offer, offer_kind, allows_introductory, payment,
-                device)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12)
+                device, billing_plan)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)
             """,
             [
                 .integer(held.number), .integer(order.accountID), .integer(held.at.microseconds),
@@ -19,6 +19,7 @@ extension SimulatorDatabase {
                 SQLValue(order.appAccountToken), SQLValue(order.offerID), SQLValue(order.offerKind?.rawValue),
                 SQLValue(order.allowsIntroductory),
                 SQLValue(order.payment?.rawValue), SQLValue(order.device?.rawValue),
+                .text(order.billingPlan.rawValue),
             ])
     }
 
@@ -57,12 +58,15 @@ extension SimulatorDatabase {
                 .unexpectedValue, "The simulator database has an order with an unknown reason to wait: \(reason).")
         }
         let kind: Int? = try row["offer_kind"]
+        let plan: String? = try row["billing_plan"]
         let payment: String? = try row["payment"]
         let device: String? = try row["device"]
         let order = Order(
             accountID: try row["account"], productID: ProductID(unchecked: try row["product"]),
             quantity: try row["quantity"], appAccountToken: try row.id("token"), offerID: try row["offer"],
-            offerKind: kind.flatMap(AppliedOffer.Kind.init), allowsIntroductory: try row["allows_introductory"],
+            offerKind: kind.flatMap(AppliedOffer.Kind.init),
+            billingPlan: plan.map(BillingPlan.Kind.init(rawValue:)) ?? .upFront,
+            allowsIntroductory: try row["allows_introductory"],
             payment: payment.map(PaymentID.init(unchecked:)),
             device: device.map(DeviceID.init(unchecked:)))
         return HeldOrder(number: try row["number"], order: order, reason: reason, at: try row.date("at"))

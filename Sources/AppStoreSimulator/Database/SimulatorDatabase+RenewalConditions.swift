@@ -21,10 +21,11 @@ extension SimulatorDatabase {
             case "withdrawn":
                 conditions.withdrawals[Self.product(in: name), default: []].append(
                     .init(at: at, value: value.boolValue ?? false))
-            case "price":
+            case "price", "monthlyPrice":
                 conditions.priceIncreases.append(
                     .init(
-                        productID: Self.product(in: name), at: at,
+                        productID: Self.product(in: name),
+                        billingPlan: name.hasPrefix("monthlyPrice ") ? .monthly : .upFront, at: at,
                         price: Price(
                             milliunits: try Self.number(value["price"], in: ColumnRange.price, as: name),
                             currency: value["currency"]?.stringValue ?? ""),
@@ -60,7 +61,7 @@ extension SimulatorDatabase {
 
     func add(_ increase: RenewalConditions.PriceIncrease) throws {
         try set(
-            "price \(increase.productID)",
+            "\(increase.billingPlan == .monthly ? "monthlyPrice" : "price") \(increase.productID)",
             [
                 "price": .number(increase.price.milliunits), "currency": .string(increase.price.currency),
                 "needsConsent": .bool(increase.needsConsent),

@@ -10,16 +10,17 @@ extension SimulatorDatabase {
             INSERT INTO subscription (
                 original, account, group_id, token, started_at, changed_at, used_introductory, next_product, next_period,
                 next_price, next_currency, next_priced_at, next_storefront, next_offer, off_since, fails_from, fails_until,
-                consented_at, share_owner, share_first, share_from, share_until, earlier_tokens)
+                consented_at, share_owner, share_first, share_from, share_until, earlier_tokens,
+                next_bills, ends_commitment)
             VALUES (
                 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-                ?23)
+                ?23, ?24, ?25)
             ON CONFLICT (original) DO UPDATE SET
                 token = ?4, started_at = ?5, changed_at = ?6, used_introductory = ?7, next_product = ?8,
                 next_period = ?9, next_price = ?10, next_currency = ?11, next_priced_at = ?12, next_storefront = ?13,
                 next_offer = ?14, off_since = ?15, fails_from = ?16, fails_until = ?17, consented_at = ?18,
                 share_owner = ?19, share_first = ?20, share_from = ?21, share_until = ?22,
-                earlier_tokens = ?23
+                earlier_tokens = ?23, next_bills = ?24, ends_commitment = ?25
             """,
             [
                 .integer(record.originalID), .integer(record.accountID), .text(record.groupID),
@@ -28,7 +29,9 @@ extension SimulatorDatabase {
             ] + renewal.plan.columns + [
                 try SQLValue(renewal.offer), SQLValue(renewal.offSince), SQLValue(renewal.failsFrom),
                 SQLValue(renewal.failsUntil), SQLValue(renewal.consentedAt),
-            ] + record.share.columns + [SQLValue(record.earlierTokens)])
+            ] + record.share.columns + [
+                SQLValue(record.earlierTokens), SQLValue(renewal.plan.bills), SQLValue(renewal.endsCommitment),
+            ])
         // A share is computed from its owner's periods.
         guard record.share == nil else { return }
         for (place, run) in record.runs.enumerated() { try save(run, at: place, of: record.originalID) }
@@ -40,8 +43,8 @@ extension SimulatorDatabase {
             """
             INSERT INTO run (
                 original, place, base, first, anchor, offset, sold_at, product, period, price, currency, priced_at,
-                storefront, offer, count, is_renewal, upgraded_at, ends_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
+                storefront, offer, count, is_renewal, upgraded_at, ends_at, bills, billed)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
             ON CONFLICT (original, place) DO UPDATE SET count = ?15, upgraded_at = ?17, ends_at = ?18
             """,
             [
@@ -49,7 +52,7 @@ extension SimulatorDatabase {
                 .integer(run.anchor.microseconds), .integer(Int64(run.offset)), .integer(run.soldAt.microseconds),
             ] + run.plan.columns + [
                 try SQLValue(run.offer), .integer(Int64(run.count)), SQLValue(run.isRenewal),
-                SQLValue(run.upgradedAt), SQLValue(run.endsAt),
+                SQLValue(run.upgradedAt), SQLValue(run.endsAt), SQLValue(run.plan.bills), .integer(Int64(run.billed)),
             ])
     }
 
@@ -101,7 +104,8 @@ extension SimulatorDatabase {
             appAccountToken: try row.id("token"), earlierTokens: try row.earlierTokens("earlier_tokens"), runs: [],
             renewal: .init(
                 plan: try row.plan("next_"), offer: try row.offer("next_offer"),
-                offSince: try row.optionalDate("off_since"), failsFrom: try row.optionalDate("fails_from"),
+                offSince: try row.optionalDate("off_since"), endsCommitment: try row["ends_commitment"],
+                failsFrom: try row.optionalDate("fails_from"),
                 failsUntil: try row.optionalDate("fails_until"), consentedAt: try row.optionalDate("consented_at")),
             hasUsedIntroductoryOffer: try row["used_introductory"], startedAt: try row.date("started_at"),
             changedAt: try row.date("changed_at"), share: share)
@@ -138,7 +142,8 @@ extension SimulatorDatabase {
             return Run(
                 base: try row.number("base", in: ColumnRange.readable), first: first, anchor: try row.date("anchor"),
                 offset: offset, soldAt: try row.date("sold_at"), plan: try row.plan(),
-                offer: try row.offer("offer"), count: count, isRenewal: try row["is_renewal"],
+                offer: try row.offer("offer"), count: count,
+                billed: Int(try row.number("billed", in: ColumnRange.billed)), isRenewal: try row["is_renewal"],
                 upgradedAt: try row.optionalDate("upgraded_at"), endsAt: try row.optionalDate("ends_at"))
         }
     }

@@ -10,6 +10,7 @@ enum SimulatorSchema {
         SQLMigration("0003 deliveries", [.sqlite: deliveries]), SQLMigration("0004 server api", [.sqlite: serverAPI]),
         SQLMigration("0005 promoted purchases", [.sqlite: promotedPurchases]),
         SQLMigration("0006 retention messaging", [.sqlite: retentionMessaging]),
+        SQLMigration("0007 commitments", [.sqlite: commitments]),
     ]
 
     /// The name of the current version of the tables.
@@ -357,5 +358,14 @@ enum SimulatorSchema {
             body TEXT NOT NULL
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX performance_test_running ON performance_test (id) WHERE is_running = 1;
+        """
+
+    private static let commitments = """
+        -- Plans that are billed monthly: the number of bills of a commitment, and those paid before the run.
+        ALTER TABLE run ADD COLUMN bills INTEGER;
+        ALTER TABLE run ADD COLUMN billed INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE subscription ADD COLUMN next_bills INTEGER;
+        ALTER TABLE subscription ADD COLUMN ends_commitment INTEGER NOT NULL DEFAULT 0;
+        ALTER TABLE held ADD COLUMN billing_plan TEXT;
         """
 }

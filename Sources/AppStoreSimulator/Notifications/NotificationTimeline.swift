@@ -26,7 +26,7 @@ struct NotificationTimeline {
     ) {
         state = SubscriptionState(of: record, under: conditions, at: start)
         while state.instant < end, steps.count < limit {
-            let product = state.nextSale().plan.productID
+            let product = state.nextTerm().plan.productID
             let increase = conditions.nextIncrease(of: product, after: state.instant)
             if !keepsRepeats { skipRenewals(until: min(increase ?? end, end), under: conditions) }
             let changes = [state.nextChange, increase].compactMap(\.self)

@@ -70,11 +70,11 @@ extension SubscriptionState {
         // `condensed` removes a next offer that was already sold, so that its sale is not a change.
         let (old, new) = (before.condensed.renewal.offer, condensed.renewal.offer)
         let isOffer = new != nil && new != old
-        let next = nextSale().plan.productID
-        guard next != before.nextSale().plan.productID else {
+        let next = nextTerm().plan
+        guard !next.isSame(as: before.nextTerm().plan) else {
             return isOffer ? StoreNotification(.offerRedeemed, nil, latest) : nil
         }
-        let isBack = next == current.plan.productID
+        let isBack = next.isSame(as: current.plan)
         return StoreNotification(isOffer ? .offerRedeemed : .didChangeRenewalPref, isBack ? nil : .downgrade, latest)
     }
 

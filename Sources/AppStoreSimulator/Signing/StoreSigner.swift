@@ -169,6 +169,15 @@ struct StoreSigner: Sendable {
             $0.price = Int(record.price.milliunits)
             $0.currency = record.price.currency
             $0.appTransactionId = appTransactionID
+            $0.billingPlanType = record.billingPlan.map { .init(rawValue: $0.rawValue) }
+            $0.commitmentInfo = record.commitment.map { commitment in
+                AppStoreServerAPI.TransactionCommitmentInfo {
+                    $0.billingPeriodNumber = commitment.bill
+                    $0.totalBillingPeriods = commitment.bills
+                    $0.commitmentExpiresDate = commitment.endsAt.wholeMilliseconds
+                    $0.commitmentPrice = Int(commitment.price.milliunits)
+                }
+            }
         }
     }
 
@@ -195,6 +204,16 @@ struct StoreSigner: Sendable {
             $0.eligibleWinBackOfferIds = info.winBackOffers.isEmpty ? nil : info.winBackOffers
             $0.appTransactionId = appTransactionID
             $0.appAccountToken = info.appAccountToken
+            $0.renewalBillingPlanType = info.billingPlan.map { .init(rawValue: $0.rawValue) }
+            $0.commitmentInfo = info.nextCommitment.map { next in
+                AppStoreServerAPI.RenewalCommitmentInfo {
+                    $0.commitmentAutoRenewProductId = next.productID.rawValue
+                    $0.commitmentAutoRenewStatus = next.renews ? .on : .off
+                    $0.commitmentRenewalBillingPlanType = .init(rawValue: next.billingPlan.rawValue)
+                    $0.commitmentRenewalDate = next.date.wholeMilliseconds
+                    $0.commitmentRenewalPrice = next.price.map { Int($0.milliunits) }
+                }
+            }
         }
     }
 }
@@ -219,6 +238,20 @@ struct RenewalInfo: Sendable, Hashable {
     var renewalDate: Date
     var winBackOffers: [String] = []
     var appAccountToken: UUID?
+    /// The billing plan of the next period; `nil` if the subscription does not renew.
+    var billingPlan: BillingPlan.Kind?
+    /// Present while a commitment that is billed monthly runs.
+    var nextCommitment: NextCommitment?
+
+    /// The renewal after the commitment.
+    struct NextCommitment: Sendable, Hashable {
+        var productID: ProductID
+        var billingPlan: BillingPlan.Kind
+        var renews: Bool
+        var date: Date
+        /// The price of all bills, or of the offer; `nil` if the commitment does not renew.
+        var price: Price?
+    }
 
     init(_ state: SubscriptionState, _ catalogue: Catalogue) {
         let next = state.nextSale()
@@ -246,6 +279,13 @@ struct RenewalInfo: Sendable, Hashable {
             winBackOffers = catalogue[productID]?.winBackOffers.filter(\.isEligible).compactMap(\.id) ?? []
         }
         appAccountToken = state.record.appAccountToken
+        billingPlan = state.autoRenews ? plan.billingPlan : nil
+        guard state.isRunning, let commitment = state.latest.commitment else { return }
+        let term = state.nextTerm()
+        nextCommitment = NextCommitment(
+            productID: term.plan.productID, billingPlan: term.plan.billingPlan, renews: state.renewsTerm,
+            date: commitment.endsAt,
+            price: state.renewsTerm ? term.offer.map { $0.price ?? free } ?? term.plan.termPrice : nil)
     }
 }
 

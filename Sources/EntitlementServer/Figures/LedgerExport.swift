@@ -42,7 +42,7 @@ package enum LedgerExport {
         ("isUpgraded", false), ("isFamilyShared", false), ("isTrial", false), ("isIntroductory", false),
         ("isFromReceipt", false), ("storefront", false), ("offerType", false), ("offerIdentifier", false),
         ("revocationPercentage", false), ("autoRenewStatus", false), ("autoRenewProductId", false),
-        ("gracePeriodExpiresDate", true), ("isInBillingRetryPeriod", false),
+        ("gracePeriodExpiresDate", true), ("isInBillingRetryPeriod", false), ("commitmentAutoRenewStatus", false),
     ]
 
     static let pageSize: Int64 = 1000

@@ -6,7 +6,8 @@ import StoreModel
 /// and nothing that identifies a person. It remains after an erasure.
 ///
 /// It is JSON with Apple's names where they exist, and dates in milliseconds since 1970. It omits absent values, the
-/// quantity 1, and each `false` except that of `autoRenewStatus`.
+/// quantity 1, and each `false` except those of
+/// `autoRenewStatus` and `commitmentAutoRenewStatus`.
 enum FactSummary {
     static func text(of fact: TransactionFact) -> String {
         var members: JSONValue = [
@@ -35,18 +36,24 @@ enum FactSummary {
         return members.text()
     }
 
-    /// Returns the summary that versions without figures wrote: it has no country, no offer and no percentage of a
-    /// refund.
-    static func formerText(of fact: TransactionFact) -> String {
-        var former = fact
-        (former.storefront, former.offerType, former.offerIdentifier) = (nil, nil, nil)
-        former.revocationPercentage = nil
-        return text(of: former)
+    /// Returns the summary that earlier versions wrote. That of a transaction has no country, no offer and no percentage
+    /// of a refund. That of a renewal does not have whether the commitment renews.
+    static func formerText(of content: PresentedFact.Content) -> String {
+        switch content {
+        case .transaction(var former):
+            (former.storefront, former.offerType, former.offerIdentifier) = (nil, nil, nil)
+            former.revocationPercentage = nil
+            return text(of: former)
+        case .renewal(var former):
+            former.renewsCommitment = nil
+            return text(of: former)
+        }
     }
 
     static func text(of fact: RenewalFact) -> String {
         var members: JSONValue = [:]
         members["autoRenewStatus"] = fact.autoRenews.map { .bool($0) }
+        members["commitmentAutoRenewStatus"] = fact.renewsCommitment.map { .bool($0) }
         members["autoRenewProductId"] = fact.renewsTo.map { .string($0.rawValue) }
         members["gracePeriodExpiresDate"] = fact.gracePeriodExpiresDate?.json
         if fact.isInBillingRetry { members["isInBillingRetryPeriod"] = true }
@@ -86,6 +93,7 @@ enum FactSummary {
         let summary = try JSONValue(parsing: text)
         return RenewalFact(
             originalID: original, autoRenews: summary["autoRenewStatus"]?.boolValue,
+            renewsCommitment: summary["commitmentAutoRenewStatus"]?.boolValue,
             renewsTo: summary["autoRenewProductId"]?.stringValue.map { ProductID(unchecked: $0) },
             gracePeriodExpiresDate: summary.date("gracePeriodExpiresDate"),
             isInBillingRetry: summary.flag("isInBillingRetryPeriod"), signedDate: signedAt, digest: digest)

@@ -72,8 +72,7 @@ extension LedgerTransaction {
         let summary: String? = try row["summary"]
         let isSummary = readings.contains { reading in
             if Self.isSame(summary, reading.row.summary) { return true }
-            guard case .transaction(let fact) = reading.content else { return false }
-            return Self.isSame(summary, FactSummary.formerText(of: fact))
+            return Self.isSame(summary, FactSummary.formerText(of: reading.content))
         }
         return isSummary ? nil : "has a summary that differs from the signed data"
     }

@@ -173,6 +173,7 @@ extension SubscriptionTimeline.Status {
         case .active:
             var words = period.isTrial ? "free trial" : "active subscription"
             switch renewal?.autoRenews {
+            case true? where renewal?.isCancelled == true: words += ", is billed until its commitment ends"
             case true?:
                 words += ", renews"
                 if let next = renewal?.renewsTo, next != period.productID { words += " as \(next)" }

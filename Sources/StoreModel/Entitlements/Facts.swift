@@ -82,7 +82,10 @@ package struct TransactionFact: Hashable, Sendable {
 /// A verified statement of the store about the renewal of a subscription at one instant.
 package struct RenewalFact: Hashable, Sendable {
     package var originalID: TransactionID
+    /// Whether another period follows. In a commitment that is billed monthly, the period of the next bill.
     package var autoRenews: Bool?
+    /// Whether another period follows the commitment, or `nil` without a commitment.
+    package var renewsCommitment: Bool?
     /// The product of the next period.
     package var renewsTo: ProductID?
     package var gracePeriodExpiresDate: Date?
@@ -91,17 +94,21 @@ package struct RenewalFact: Hashable, Sendable {
     package var digest: [UInt8]
 
     package init(
-        originalID: TransactionID, autoRenews: Bool? = nil, renewsTo: ProductID? = nil,
+        originalID: TransactionID, autoRenews: Bool? = nil, renewsCommitment: Bool? = nil, renewsTo: ProductID? = nil,
         gracePeriodExpiresDate: Date? = nil, isInBillingRetry: Bool = false, signedDate: Date, digest: [UInt8] = []
     ) {
         self.originalID = originalID
         self.autoRenews = autoRenews
+        self.renewsCommitment = renewsCommitment
         self.renewsTo = renewsTo
         self.gracePeriodExpiresDate = gracePeriodExpiresDate
         self.isInBillingRetry = isInBillingRetry
         self.signedDate = signedDate
         self.digest = digest
     }
+
+    /// Whether the customer has cancelled: no period follows the current one, or the commitment.
+    var isCancelled: Bool { (renewsCommitment ?? autoRenews) == false }
 }
 
 /// Access that an operator gives without a purchase, for example support, a promotion or a contract.

@@ -91,10 +91,10 @@ struct SubscriptionTimeline {
         return grace(of: period) ?? expiry(of: period)
     }
 
-    /// The date from which every renewal info states that the subscription does not renew. The store does not report
-    /// the date of a cancellation itself.
+    /// The date from which every renewal info states that the subscription, or its commitment, does not renew. The store
+    /// does not report the date of a cancellation itself.
     private var cancelledAt: Date? {
-        renewals.suffix(while: { $0.autoRenews == false }).first?.signedDate
+        renewals.suffix(while: \.isCancelled).first?.signedDate
     }
 }
 

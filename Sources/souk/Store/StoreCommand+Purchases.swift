@@ -12,6 +12,15 @@ extension StoreCommand {
         try Arguments.identifier(text, called: "PRODUCT")
     }
 
+    private static func billingPlan(_ arguments: Arguments) throws -> StoreControlWire.BillingPlan? {
+        try arguments.text("billing-plan").map { text in
+            guard let plan = StoreControlWire.BillingPlan(rawValue: text) else {
+                throw UsageError("--billing-plan is upFront or monthly, not \(text.quoted)")
+            }
+            return plan
+        }
+    }
+
     private static func productList(_ usage: String, _ path: String, _ summary: String) -> Command {
         action(
             usage, summary,
@@ -40,10 +49,15 @@ extension StoreCommand {
         },
         action(
             "price-increase PRODUCT PRICE", "Increase the price from the next renewal on",
-            options: [.init(name: "no-consent", help: "notify the customer, who need not agree")]
+            options: [
+                .init(name: "no-consent", help: "notify the customer, who need not agree"),
+                .init(
+                    name: "billing-plan", value: "P", help: "the plan whose price rises: upFront (default) or monthly"),
+            ]
         ) { client, arguments in
             let price = StoreControlWire.NewPrice(
-                price: arguments.operands[1], needsConsent: arguments.has("no-consent") ? false : nil)
+                price: arguments.operands[1], needsConsent: arguments.has("no-consent") ? false : nil,
+                billingPlan: try billingPlan(arguments))
             return try await client.ask(
                 .post, "/products/\(arguments.operands[0])/price-increase", price,
                 as: StoreControlWire.PriceIncrease.self
@@ -70,6 +84,7 @@ extension StoreCommand {
                 .init(name: "quantity", value: "N", help: "the quantity of a consumable, 1 to 10"),
                 .init(name: "offer", value: "ID", help: "use this offer of the product"),
                 .init(name: "offer-kind", value: "K", help: "the kind of the offer: promotional (default) or winBack"),
+                .init(name: "billing-plan", value: "P", help: "upFront (default), or monthly with a commitment"),
                 .init(
                     name: "no-introductory-offer", help: "pay the price, though the product has an introductory offer"),
                 token, .init(name: "simulate-ask-to-buy", help: "this purchase waits for approval"),
@@ -84,6 +99,7 @@ extension StoreCommand {
                 productID: try product(arguments.operands[1]),
                 quantity: try arguments.integer("quantity", in: 1...10), offerID: arguments.text("offer"),
                 offerKind: kind.map { PaymentOffer.Kind(rawValue: $0) },
+                billingPlan: try billingPlan(arguments),
                 allowsIntroductoryOffer: arguments.has("no-introductory-offer") ? false : nil,
                 appAccountToken: try arguments.uuid("app-account-token"),
                 simulatesAskToBuy: arguments.has("simulate-ask-to-buy") ? true : nil,
@@ -185,10 +201,14 @@ extension StoreCommand {
             },
             action(
                 "resume ACCOUNT PRODUCT", "Turn on renewal again",
-                options: [.init(name: "renews-to", value: "P", help: "the plan that it renews to")]
+                options: [
+                    .init(name: "renews-to", value: "P", help: "the plan that it renews to"),
+                    .init(name: "billing-plan", value: "P", help: "its billing plan then: upFront or monthly"),
+                ]
             ) { client, arguments in
                 let resume = StoreControlWire.Resume(
-                    productID: try product(arguments.operands[1]), renewsTo: try arguments.identifier("renews-to"))
+                    productID: try product(arguments.operands[1]), renewsTo: try arguments.identifier("renews-to"),
+                    billingPlan: try billingPlan(arguments))
                 return try await client.askForTransaction(.post, "/accounts/\(arguments.operands[0])/resume", resume)
             },
             subscriptionAction("expire", "End the current period now"),

@@ -45,7 +45,11 @@ enum StoreText {
         table(
             ["original", "status", "product", "since (UTC)", "until (UTC)", "then"],
             all.subscriptions.map {
-                let next = $0.autoRenews ? "renews to \($0.renewsTo)" : "ends"
+                let renews = $0.commitment?.renews ?? $0.autoRenews
+                var next = renews ? "renews to \($0.renewsTo)" : "ends"
+                if let bills = $0.commitment {
+                    next = "bill \(bills.bill) of \(bills.billCount), \(next) at \(date(bills.endsAt))"
+                }
                 let isOver = $0.status == .expired || $0.status == .revoked
                 return [
                     $0.originalTransactionID.rawValue, $0.status.rawValue, $0.productID.rawValue, date($0.startedAt),

@@ -15,12 +15,13 @@ struct MembersTests {
         "storefrontId", "price", "currency", "appTransactionId",
     ]
     private static let ofSubscriptions: Set<String> = [
-        "isUpgraded",
+        "isUpgraded", "billingPlanType",
         "webOrderLineItemId", "subscriptionGroupIdentifier", "expiresDate",
     ]
     private static let renewal: Set<String> = [
         "originalTransactionId", "productId", "autoRenewProductId", "autoRenewStatus", "signedDate", "environment",
         "recentSubscriptionStartDate", "renewalDate", "renewalPrice", "currency", "appTransactionId",
+        "renewalBillingPlanType",
     ]
 
     private static func members(_ jws: String?) throws -> [String: JSONValue] {
@@ -75,7 +76,8 @@ struct MembersTests {
             let ended = try await latest()
             #expect(
                 ended.renewal
-                    == Self.renewal.subtracting(["renewalPrice"]).union(["expirationIntent", "isInBillingRetryPeriod"]))
+                    == Self.renewal.subtracting(["renewalPrice", "renewalBillingPlanType"])
+                    .union(["expirationIntent", "isInBillingRetryPeriod"]))
 
             let last = try #require(try await test.store.transactions(of: "anna").last)
             try await test.store.refund(last.transactionID)

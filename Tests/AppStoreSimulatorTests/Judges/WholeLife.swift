@@ -28,7 +28,8 @@ struct WholeLife {
            \(group("upfront", #""introductoryOffer": \#(offer("payUpFront", nil))"#)),
            \(group("offers", #""adHocOffers": [\#(offer("payAsYouGo", "promo"))], "codeOffers": [\#(offer("free", "code"))], "#
             + #""winbackOffers": [\#(offer("payUpFront", "back"))]"#)),
-           \(group("home", #""familyShareable": true"#)), \(group("week", "", period: "P1W"))]}
+           \(group("home", #""familyShareable": true"#)), \(group("week", "", period: "P1W")),
+           \(group("club", monthlyPlan, period: "P1Y"))]}
         """
 
     /// Returns a subscription group of two products: `NAME.1` has a higher level than `NAME.2`.
@@ -39,6 +40,8 @@ struct WholeLife {
         }
         return #"{"id": "\#(name)", "name": "\#(name)", "subscriptions": [\#(products.joined(separator: ", "))]}"#
     }
+
+    private static let monthlyPlan = #""billingPlans": [{"billingPlanType": "MONTHLY", "displayPrice": "0.99"}]"#
 
     private static func offer(_ mode: String, _ id: String?) -> String {
         let name = id.map { #""offerID": "\#($0)", "# } ?? ""
@@ -56,6 +59,7 @@ struct WholeLife {
         try await life.buy(in: store, device)
         try await life.change(in: store)
         try await life.failToPay(in: store)
+        try await life.commit(in: store)
         try await life.refundAll(in: store)
         try await life.share(in: store)
         try await life.answerAndMove(in: store, device)
@@ -131,6 +135,21 @@ struct WholeLife {
         try await store.setWithdrawn("week.2", true)
         try await store.advance(.init(period: .weeks(1)))
         try await record("no longer sold", store)
+    }
+
+    private mutating func commit(in store: SimulatedAppStore) async throws {
+        try await store.buy(.init(productID: "club.2", billingPlan: .monthly), for: "berta")
+        try await record("a commitment", store)
+        try await store.advance(.init(period: .months(2)))
+        try await store.cancel("club.2", for: "berta")
+        try await record("a commitment is cancelled", store)
+        try await store.failBilling("club.2", for: "berta")
+        try await store.advance(.init(period: .months(1)))
+        try await record("a failed bill", store)
+        try await store.resolveBilling("club.2", for: "berta")
+        try await record("a bill is recovered", store)
+        try await store.resume(.init(productID: "club.2", renewsTo: "club.2", billingPlan: .upFront), for: "berta")
+        try await record("a change of the billing plan", store)
     }
 
     private mutating func refundAll(in store: SimulatedAppStore) async throws {

@@ -5,6 +5,8 @@ enum LifeStep: Sendable, Hashable {
     case pass(seconds: Int)
     case passPeriod(String)
     case buy(Int, ProductID, offer: String?)
+    /// A purchase that is billed monthly with a commitment.
+    case commit(Int, ProductID)
     case pay(device: Int, ProductID, offer: String?)
     case redeem(Int, ProductID, code: String)
     case setRenews(Int, ProductID, Bool)
@@ -13,7 +15,7 @@ enum LifeStep: Sendable, Hashable {
     case setGrace(days: Int)
     case renew(Int, ProductID)
     case expire(Int, ProductID)
-    case raise(ProductID, price: Int, needsConsent: Bool)
+    case raise(ProductID, isMonthly: Bool, price: Int, needsConsent: Bool)
     case answer(Int, ProductID, agrees: Bool)
     case withdraw(ProductID)
     case refund(Int, place: Int)
@@ -28,12 +30,12 @@ enum LifeStep: Sendable, Hashable {
     static func life(of count: Int, among referenceCatalogue: ReferenceCatalogue, _ chance: inout Chance) -> [LifeStep]
     {
         // The store demands that prices only rise.
-        var prices: [ProductID: Int] = [:]
+        var prices: [String: Int] = [:]
         return (0..<count).map { _ in step(referenceCatalogue, &prices, &chance) }
     }
 
     private static func step(
-        _ referenceCatalogue: ReferenceCatalogue, _ prices: inout [ProductID: Int], _ chance: inout Chance
+        _ referenceCatalogue: ReferenceCatalogue, _ prices: inout [String: Int], _ chance: inout Chance
     ) -> LifeStep {
         let account = chance.number(in: 0...accounts - 1)
         let device = chance.number(in: 0...devices - 1)
@@ -44,7 +46,9 @@ enum LifeStep: Sendable, Hashable {
         case 0...11: return .pass(seconds: chance.number(in: 1...86400 * 3))
         case 12...23: return .pass(seconds: chance.number(in: 86400...86400 * 40))
         case 24...27: return .passPeriod(chance.one(of: ReferenceCatalogue.periods))
-        case 28...35: return .buy(account, plan.id, offer: offer)
+        case 28...35:
+            let commits = plan.billPrice != nil && chance.happens(60)
+            return commits ? .commit(account, plan.id) : .buy(account, plan.id, offer: offer)
         case 36...37: return .buy(account, product.id, offer: nil)
         case 38...45: return .pay(device: device, plan.id, offer: offer)
         case 46...47: return .pay(device: device, product.id, offer: nil)
@@ -58,9 +62,11 @@ enum LifeStep: Sendable, Hashable {
         case 65...66: return .renew(account, plan.id)
         case 67: return .expire(account, plan.id)
         case 68...70:
-            let price = (prices[plan.id] ?? plan.price) + chance.number(in: 1...5) * 1000
-            prices[plan.id] = price
-            return .raise(plan.id, price: price, needsConsent: chance.happens(60))
+            let bill = chance.happens(50) ? plan.billPrice : nil
+            let name = "\(plan.id) \(bill == nil ? "" : "monthly")"
+            let price = (prices[name] ?? bill ?? plan.price) + chance.number(in: 1...5) * 1000
+            prices[name] = price
+            return .raise(plan.id, isMonthly: bill != nil, price: price, needsConsent: chance.happens(60))
         case 71...74: return .answer(account, plan.id, agrees: chance.happens(75))
         case 75: return chance.happens(25) ? .withdraw(plan.id) : .poll(device: device, forgets: true)
         case 76...78: return .refund(account, place: chance.number(in: 0...7))

@@ -70,6 +70,14 @@ struct RandomLife {
                 try await store.buy(.init(productID: product, offerID: offer), for: names[account])
             }
             try expect(expected, answer, account, instant)
+        case .commit(let account, let product):
+            let instant = prepare(account)
+            let expected = reference.buy(
+                account, product, isMonthly: true, offer: nil, isCode: false, at: instant)
+            let answer = try await attempt {
+                try await store.buy(.init(productID: product, billingPlan: .monthly), for: names[account])
+            }
+            try expect(expected, answer, account, instant)
         case .redeem(let account, let product, let code):
             let instant = prepare(account)
             let expected = reference.buy(account, product, offer: code, isCode: true, at: instant)
@@ -183,11 +191,14 @@ struct RandomLife {
         case .setAllFail(let fails):
             reference.setAllFail(fails, at: clock)
             try await store.set(.renewalsFail, to: .bool(fails))
-        case .raise(let product, let price, let needsConsent):
+        case .raise(let product, let isMonthly, let price, let needsConsent):
             reference.increases.append(
-                .init(product: product, at: clock, price: price, needsConsent: needsConsent))
+                .init(product: product, isMonthly: isMonthly, at: clock, price: price, needsConsent: needsConsent))
             try await store.increasePrice(
-                of: product, .init(price: ReferenceCatalogue.text(price), needsConsent: needsConsent))
+                of: product,
+                .init(
+                    price: ReferenceCatalogue.text(price), needsConsent: needsConsent,
+                    billingPlan: isMonthly ? .monthly : nil))
         case .withdraw(let product):
             reference.withdrawn.insert(product)
             try await store.setWithdrawn(product, true)
@@ -328,12 +339,15 @@ struct RandomLife {
             }
         }
         guard status != 2, status != 5 else { return }
-        guard state.autoRenews == subscription.renews else {
-            throw differ("\(what) should renew: \(subscription.renews)")
-        }
-        let plan = state.nextSale().plan.productID
-        guard plan == reference.plan(index) else {
-            throw differ("\(what) goes on with \(plan), not \(reference.plan(index))")
+        guard state.renewsTerm == subscription.renews,
+            state.autoRenews == (subscription.renews || subscription.isCommitted)
+        else { throw differ("\(what) should renew: \(subscription.renews)") }
+        for (plan, expected) in [
+            (state.nextSale().plan, reference.next(index)), (state.nextTerm().plan, reference.nextTerm(index)),
+        ] {
+            guard plan.productID == expected.product, (plan.bills == 12) == expected.isMonthly else {
+                throw differ("\(what) goes on with \(plan), not \(expected)")
+            }
         }
     }
 
@@ -346,7 +360,8 @@ struct RandomLife {
             offerMode: record.offer.map {
                 $0.paymentMode == .freeTrial ? "free" : $0.paymentMode == .payAsYouGo ? "payAsYouGo" : "payUpFront"
             },
-            isRenewal: record.isRenewal, isUpgraded: record.upgradedAt != nil, revoked: record.revocation?.at
+            isRenewal: record.isRenewal, isUpgraded: record.upgradedAt != nil, revoked: record.revocation?.at,
+            bill: record.commitment?.bill, commitmentEnd: record.commitment?.endsAt
         ).unmarked
     }
 }
@@ -359,6 +374,7 @@ extension ReferenceStore.Sale {
         sale.purchased = sale.purchased.wholeMicroseconds
         sale.expires = sale.expires?.wholeMicroseconds
         sale.revoked = sale.revoked?.wholeMicroseconds
+        sale.commitmentEnd = sale.commitmentEnd?.wholeMicroseconds
         return sale
     }
 }
@@ -371,7 +387,8 @@ extension ReferenceStore.Sale: CustomStringConvertible {
         }
         return "\(id) of \(original), \(product), \(text(purchased)) to \(text(expires)), \(price), "
             + "offer \(offerKind ?? 0) \(offerID ?? "–") \(offerMode ?? "–"), "
-            + "renewal \(isRenewal), upgraded \(isUpgraded), revoked \(text(revoked))"
+            + "renewal \(isRenewal), upgraded \(isUpgraded), revoked \(text(revoked)), "
+            + "bill \(bill ?? 0) until \(text(commitmentEnd))"
     }
 }
 

@@ -28,6 +28,8 @@ struct ReferenceCatalogue: Sendable {
         var level = 1
         var period = ""
         var price: Int
+        /// The price of each of twelve bills, if the product can be billed monthly.
+        var billPrice: Int?
         var isConsumable = false
         var introductory: Offer?
         var offers: [Offer] = []
@@ -48,7 +50,9 @@ struct ReferenceCatalogue: Sendable {
             for number in 1...chance.number(in: 2...4) {
                 var product = Product(
                     id: ProductID(unchecked: "\(group).\(number)"), group: group, level: chance.number(in: 1...3),
-                    period: chance.one(of: Self.periods), price: chance.number(in: 1...40) * 1000 - 10)
+                    period: chance.happens(25) ? "P1Y" : chance.one(of: Self.periods),
+                    price: chance.number(in: 1...40) * 1000 - 10)
+                if product.period == "P1Y", chance.happens(75) { product.billPrice = chance.number(in: 1...9) * 1000 }
                 if chance.happens(60) { product.introductory = Self.offer(1, nil, for: product, &chance) }
                 for (kind, name) in [(2, "promo"), (3, "code"), (4, "back")] where chance.happens(70) {
                     var offer = Self.offer(kind, "\(name).\(group).\(number)", for: product, &chance)
@@ -93,6 +97,10 @@ struct ReferenceCatalogue: Sendable {
             #""productID": "\#(product.id)""#, #""displayPrice": "\#(text(product.price))""#,
             #""recurringSubscriptionPeriod": "\#(product.period)""#, #""groupNumber": \#(product.level)"#,
         ]
+        if let price = product.billPrice {
+            members.append(
+                #""billingPlans": [{"billingPlanType": "MONTHLY", "displayPrice": "\#(text(price))"}]"#)
+        }
         if let offer = product.introductory { members.append(#""introductoryOffer": \#(text(offer))"#) }
         for (kind, list) in [(2, "adHocOffers"), (3, "codeOffers"), (4, "winbackOffers")] {
             let offers = product.offers.filter { $0.kind == kind }.map(text)

@@ -20,12 +20,19 @@ struct ReferenceStore {
         var isUpgraded = false
         var revoked: Date?
         var isFinished = false
+        /// The number of the bill of a commitment, and the end of the commitment.
+        var bill: Int?
+        var commitmentEnd: Date?
     }
 
     struct Terms: Equatable {
         var product: ProductID
+        /// Whether twelve bills are paid, one each month.
+        var isMonthly = false
         var price: Int
         var since: Date
+
+        func isSame(as other: Terms) -> Bool { product == other.product && isMonthly == other.isMonthly }
     }
 
     /// The status of a subscription's payment.
@@ -47,6 +54,8 @@ struct ReferenceStore {
         var nextID: Int64
         var requested: (terms: Terms, offer: ReferenceCatalogue.Offer?)?
         var renews = true
+        /// Whether bills of a commitment follow the last sale.
+        var isCommitted: Bool { last.bill.map { $0 < 12 } ?? false }
         var fails = false
         var consented: Date?
         var paymentStatus = PaymentStatus.paid {
@@ -86,6 +95,7 @@ struct ReferenceStore {
 
     struct Increase {
         var product: ProductID
+        var isMonthly = false
         var at: Date
         var price: Int
         var needsConsent: Bool
@@ -138,17 +148,18 @@ struct ReferenceStore {
             case .over: return
             case .paid:
                 guard let due = subscription.last.expires, due <= now else { return }
-                if subscription.isRevoked || !subscription.renews {
+                if subscription.isRevoked || !subscription.renews && !subscription.isCommitted {
                     // The end of a revoked subscription is not a change.
                     if !subscription.isRevoked { subscriptions[index].changes.append(due) }
                     subscriptions[index].paymentStatus = .over(reason: 1)
-                } else if let reason = refusal(of: subscription, due: due) {
+                } else if !subscription.isCommitted, let reason = refusal(of: subscription, due: due) {
                     subscriptions[index].paymentStatus = .over(reason: reason)
                     subscriptions[index].changes.append(due)
                 } else if subscription.fails || allFail {
                     let grace = grace(from: due, of: subscription)
                     subscriptions[index].paymentStatus = .late(
-                        due: due, grace: grace, end: due.addingTimeInterval(60 * 86400))
+                        due: due, grace: grace,
+                        end: due.addingTimeInterval(subscription.terms.isMonthly ? 90 * 86400 : 60 * 86400))
                     subscriptions[index].changes += [due] + [grace].compactMap(\.self)
                 } else {
                     sellNext(index, due: due, paid: due, keepsDay: true)
@@ -162,14 +173,22 @@ struct ReferenceStore {
     }
 
     /// Returns the end of the grace period, which lasts at most 6 days for a weekly plan and 2 days for a plan of 3 days.
+    /// A plan that is billed monthly has none.
     private func grace(from due: Date, of subscription: Subscription) -> Date? {
-        guard let period = referenceCatalogue[subscription.terms.product]?.period else { return nil }
+        guard !subscription.terms.isMonthly, let period = referenceCatalogue[subscription.terms.product]?.period else {
+            return nil
+        }
         let days = ["P1W": 6, "P3D": 2][period].map { min(graceDays, $0) } ?? graceDays
         return days > 0 ? due.addingTimeInterval(Double(days) * 86400) : nil
     }
 
-    /// Returns the terms of the next period: the requested ones, the rest of the offer, or the plan.
+    /// Returns the terms of the next period. In a commitment they stay.
     private func next(_ subscription: Subscription) -> (terms: Terms, offer: ReferenceCatalogue.Offer?) {
+        subscription.isCommitted ? (subscription.terms, nil) : nextTerm(subscription)
+    }
+
+    /// Returns the terms after the commitment: the requested ones, the rest of the offer, or the plan.
+    private func nextTerm(_ subscription: Subscription) -> (terms: Terms, offer: ReferenceCatalogue.Offer?) {
         let rest = rest(of: subscription)
         if isRequestedNext(subscription), let requested = subscription.requested { return requested }
         return (subscription.terms, rest)
@@ -178,7 +197,7 @@ struct ReferenceStore {
     /// Whether the requested terms come next. Another offer of the same plan waits for the end of the current one.
     private func isRequestedNext(_ subscription: Subscription) -> Bool {
         guard let requested = subscription.requested else { return false }
-        return requested.terms.product != subscription.terms.product || rest(of: subscription) == nil
+        return !requested.terms.isSame(as: subscription.terms) || rest(of: subscription) == nil
     }
 
     private func rest(of subscription: Subscription) -> ReferenceCatalogue.Offer? {
@@ -188,7 +207,9 @@ struct ReferenceStore {
     }
 
     private func increase(of terms: Terms, at date: Date) -> Increase? {
-        let known = increases.filter { $0.product == terms.product && $0.at > terms.since && $0.at <= date }
+        let known = increases.filter {
+            $0.product == terms.product && $0.isMonthly == terms.isMonthly && $0.at > terms.since && $0.at <= date
+        }
         guard let last = known.last, last.price != terms.price else { return nil }
         return Increase(
             product: terms.product, at: last.at, price: last.price, needsConsent: known.contains(where: \.needsConsent))
@@ -196,7 +217,8 @@ struct ReferenceStore {
 
     private func isAgreed(_ subscription: Subscription, _ terms: Terms, at date: Date) -> Bool {
         let asking = increases.last {
-            $0.product == terms.product && $0.at > terms.since && $0.at <= date && $0.needsConsent
+            $0.product == terms.product && $0.isMonthly == terms.isMonthly && $0.at > terms.since && $0.at <= date
+                && $0.needsConsent
         }
         guard let asking else { return true }
         return subscription.consented.map { $0 >= asking.at } ?? false
@@ -214,12 +236,12 @@ struct ReferenceStore {
         var subscription = subscriptions[index]
         let before = subscription
         var (terms, offer) = next(subscription)
-        if offer == nil, let increase = increase(of: terms, at: due) {
+        if offer == nil, !before.isCommitted, let increase = increase(of: terms, at: due) {
             terms.price = increase.price
             terms.since = increase.at
         }
-        let samePeriod = referenceCatalogue[terms.product]?.period == referenceCatalogue[before.terms.product]?.period
-        let isRequested = isRequestedNext(before)
+        let samePeriod = period(of: terms) == period(of: before.terms)
+        let isRequested = !before.isCommitted && isRequestedNext(before)
         let isSameKind = offer == nil ? before.offer == nil : !isRequested
         var goesOn = keepsDay && samePeriod && isSameKind
         // A period that would end before its payment begins at the payment.
@@ -246,22 +268,38 @@ struct ReferenceStore {
         subscriptions[index] = subscription
     }
 
+    private func period(of terms: Terms) -> String {
+        terms.isMonthly ? "P1M" : referenceCatalogue[terms.product]?.period ?? ""
+    }
+
     private func end(of terms: Terms, _ offer: ReferenceCatalogue.Offer?, _ count: Int, _ anchor: Date) -> Date {
         let end =
             offer.map { Self.date($0.mode == "payAsYouGo" ? count : $0.count, $0.period, after: anchor) }
-            ?? Self.date(count, referenceCatalogue[terms.product]?.period ?? "", after: anchor)
-        return Date(timeIntervalSince1970: (end.timeIntervalSince1970 * 1000 + 0.0005).rounded(.down) / 1000)
+            ?? Self.date(count, period(of: terms), after: anchor)
+        return Self.whole(end)
+    }
+
+    private static func whole(_ date: Date) -> Date {
+        Date(timeIntervalSince1970: (date.timeIntervalSince1970 * 1000 + 0.0005).rounded(.down) / 1000)
     }
 
     private func append(to subscription: inout Subscription, paid: Date, isRenewal: Bool) {
         let offer = subscription.offer
         let end = end(of: subscription.terms, offer, subscription.counted, subscription.anchor)
+        var bill: Int?
+        if subscription.terms.isMonthly, offer == nil {
+            let isNext = isRenewal && subscription.isCommitted
+            bill = isNext ? subscription.last.bill.map { $0 + 1 } : 1
+        }
         subscription.sales.append(
             Sale(
                 id: subscription.nextID, original: subscription.sales.first?.id ?? subscription.nextID,
                 product: subscription.terms.product, purchased: paid, expires: end,
                 price: offer?.price ?? subscription.terms.price, offerKind: offer?.kind, offerID: offer?.id,
-                offerMode: offer?.mode, isRenewal: isRenewal))
+                offerMode: offer?.mode, isRenewal: isRenewal, bill: bill,
+                commitmentEnd: bill.map {
+                    Self.whole(Self.date(subscription.counted + 12 - $0, "P1M", after: subscription.anchor))
+                }))
         subscription.nextID += 1
     }
 
@@ -287,7 +325,9 @@ struct ReferenceStore {
     /// Uses a sale number, as the creation of an account does.
     mutating func addAccount() { nextSale += 1 }
 
-    mutating func buy(_ account: Int, _ id: ProductID, offer offerID: String?, isCode: Bool, at now: Date) -> Outcome {
+    mutating func buy(
+        _ account: Int, _ id: ProductID, isMonthly: Bool = false, offer offerID: String?, isCode: Bool, at now: Date
+    ) -> Outcome {
         guard let product = referenceCatalogue[id], !withdrawn.contains(id) else { return .refused }
         guard let group = product.group else {
             guard offerID == nil else { return .refused }
@@ -299,11 +339,15 @@ struct ReferenceStore {
             return .sold(number)
         }
         let index = index(account, group)
-        guard let (first, following) = offers(offerID, isCode, product, index, at: now) else { return .refused }
-        let price = increases.last { $0.product == id }?.price ?? product.price
-        let terms = Terms(product: id, price: price, since: now)
+        guard var (first, following) = offers(offerID, isCode, product, index, at: now),
+            let base = isMonthly ? product.billPrice : product.price
+        else { return .refused }
+        // The offers are for the plan that is paid up front.
+        if isMonthly { (first, following) = (nil, nil) }
+        let price = increases.last { $0.product == id && $0.isMonthly == isMonthly }?.price ?? base
+        let terms = Terms(product: id, isMonthly: isMonthly, price: price, since: now)
         if let index, !subscriptions[index].isOver, subscriptions[index].hasAccess(at: now),
-            !beginsNow(product, subscriptions[index])
+            !beginsNow(product, isMonthly, subscriptions[index])
         {
             return request(index, terms, first)
         }
@@ -334,24 +378,28 @@ struct ReferenceStore {
         return .sold(number)
     }
 
-    private func beginsNow(_ product: ReferenceCatalogue.Product, _ subscription: Subscription) -> Bool {
+    private func beginsNow(
+        _ product: ReferenceCatalogue.Product, _ isMonthly: Bool, _ subscription: Subscription
+    ) -> Bool {
         guard product.id != subscription.terms.product, let old = referenceCatalogue[subscription.terms.product] else {
             return false
         }
-        if product.level == old.level { return product.period == old.period }
+        if product.level == old.level {
+            return product.period == old.period && isMonthly == subscription.terms.isMonthly
+        }
         return product.level < old.level
     }
 
     /// Keeps the period, and requests terms for the next one.
     private mutating func request(_ index: Int, _ terms: Terms, _ offer: ReferenceCatalogue.Offer?) -> Outcome {
         var subscription = subscriptions[index]
-        let planned = subscription.requested?.terms.product ?? subscription.terms.product
-        if planned != terms.product || offer != nil {
-            let isSame = terms.product == subscription.terms.product
-            if isSame, planned != terms.product { subscription.consented = now }
+        let isPlanned = (subscription.requested?.terms ?? subscription.terms).isSame(as: terms)
+        if !isPlanned || offer != nil {
+            let isSame = terms.isSame(as: subscription.terms)
+            if isSame, !isPlanned { subscription.consented = now }
             subscription.requested = isSame && offer == nil ? nil : (isSame ? subscription.terms : terms, offer)
         }
-        if planned != terms.product || offer != nil || !subscription.renews { subscription.changes.append(now) }
+        if !isPlanned || offer != nil || !subscription.renews { subscription.changes.append(now) }
         subscription.renews = true
         subscriptions[index] = subscription
         return .existing(subscription.last.id)
@@ -388,7 +436,7 @@ struct ReferenceStore {
     mutating func setRenews(_ renews: Bool, _ index: Int) {
         if subscriptions[index].renews != renews { subscriptions[index].changes.append(now) }
         subscriptions[index].renews = renews
-        if !renews, case .late = subscriptions[index].paymentStatus {
+        if !renews, !subscriptions[index].isCommitted, case .late = subscriptions[index].paymentStatus {
             subscriptions[index].paymentStatus = .over(reason: 2)
         }
     }
@@ -415,7 +463,8 @@ struct ReferenceStore {
     /// Whether the store would sell the next period now.
     func canRenew(_ index: Int) -> Bool {
         let subscription = subscriptions[index]
-        guard subscription.renews, !subscription.fails, !allFail else { return false }
+        guard subscription.renews || subscription.isCommitted, !subscription.fails, !allFail else { return false }
+        if subscription.isCommitted { return true }
         let (terms, offer) = next(subscription)
         if withdrawn.contains(terms.product) { return false }
         return offer != nil || isAgreed(subscription, terms, at: priceDate(of: subscription))
@@ -423,7 +472,7 @@ struct ReferenceStore {
 
     /// Returns the instant that decides the price: an overdue period has the price of its due date.
     private func priceDate(of subscription: Subscription) -> Date {
-        if case .late(let due, _, _) = subscription.paymentStatus { due } else { now }
+        if case .late(let due, _, _) = subscription.paymentStatus, !subscription.isCommitted { due } else { now }
     }
 
     /// Starts the next period now.
@@ -437,6 +486,9 @@ struct ReferenceStore {
             subscriptions[index].paymentStatus = .over(reason: 2)
         } else {
             subscriptions[index].sales[last].expires = now
+            if let bill = subscriptions[index].last.bill {
+                subscriptions[index].sales[last].commitmentEnd = Self.whole(Self.date(12 - bill, "P1M", after: now))
+            }
             subscriptions[index].paymentStatus = .over(reason: 1)
         }
         subscriptions[index].renews = false
@@ -447,7 +499,7 @@ struct ReferenceStore {
     func awaitsConsent(_ index: Int) -> Bool {
         let subscription = subscriptions[index]
         guard subscription.renews, !subscription.isOver, !subscription.isRevoked else { return false }
-        let terms = next(subscription).terms
+        let terms = nextTerm(subscription).terms
         let date = priceDate(of: subscription)
         guard let increase = increase(of: terms, at: date), increase.needsConsent else { return false }
         return !isAgreed(subscription, terms, at: date)
@@ -468,8 +520,11 @@ struct ReferenceStore {
         }
     }
 
-    /// Returns the product of the next period.
-    func plan(_ index: Int) -> ProductID { next(subscriptions[index]).terms.product }
+    /// Returns the terms of the next period.
+    func next(_ index: Int) -> Terms { next(subscriptions[index]).terms }
+
+    /// Returns the terms after the commitment.
+    func nextTerm(_ index: Int) -> Terms { nextTerm(subscriptions[index]).terms }
 
     // MARK: - Refunds
 

@@ -28,6 +28,7 @@ enum FigureCatalogue {
            {"id": "plus", "name": "Plus", "subscriptions": [
              {"productID": "plus.yearly", "groupNumber": 1, "displayPrice": "59.99",
               "recurringSubscriptionPeriod": "P1Y",
+              "billingPlans": [{"billingPlanType": "MONTHLY", "displayPrice": "5.49"}],
               "introductoryOffer": {"paymentMode": "free", "subscriptionPeriod": "P2W"},
               "adHocOffers": [{"offerID": "yearly.half", "paymentMode": "payUpFront", "subscriptionPeriod": "P1Y",
                 "numberOfPeriods": 1, "displayPrice": "29.99"}],

@@ -109,7 +109,11 @@ struct FigureLife {
         changed.insert(accounts[index])
         let product = ProductID(unchecked: one(of: FigureCatalogue.subscriptions))
         switch number(in: 0...99) {
-        case 0...24: _ = try await attempt("buy a subscription") { try await store.buy(product, for: name) }
+        case 0...19: _ = try await attempt("buy a subscription") { try await store.buy(product, for: name) }
+        case 20...24:
+            _ = try await attempt("commit to twelve bills") {
+                try await store.buy(.init(productID: "plus.yearly", billingPlan: .monthly), for: name)
+            }
         case 25...29:
             let (product, offer) = one(of: FigureCatalogue.promotional)
             _ = try await attempt("buy with a promotional offer") {

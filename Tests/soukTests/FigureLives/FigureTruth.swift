@@ -83,6 +83,7 @@ struct FigureTruth {
             "revoked": instant(sale.revocation?.at),
             "share": sale.revocation?.percentage.map { .number($0) } ?? .null,
         ]
+        if sale.commitment != nil { json["period"] = "P1M" }
         if let offer = sale.offer {
             json["offer"] = [
                 "kind": .number(offer.kind.rawValue), "id": offer.id.map { .string($0) } ?? .null,

@@ -86,9 +86,9 @@ extension StoreEndpoints {
         },
         endpoint(
             .post, accountPath + "/resume", "resume", "Turn auto-renewal on again, perhaps to another plan",
-            taking: StoreControlWire.Resume.self, refusals: [.unknownSubscription, .otherGroup]
+            taking: StoreControlWire.Resume.self, refusals: [.unknownSubscription, .otherGroup, .invalidValue]
         ) { call, body in
-            try await call.store.resume(body.productID, renewingTo: body.renewsTo, for: try call.account)
+            try await call.store.resume(body, for: try call.account)
         },
         subscriptionEndpoint("expire", "expire", "End the current period now") {
             try await $0.expire($2, for: $1)

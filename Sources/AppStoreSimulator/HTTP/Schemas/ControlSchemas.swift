@@ -97,6 +97,12 @@ extension StoreWire.Receipt: WireModel {
     static let schema = WireSchema.object([.required("receipt", .text.described("base64 of PKCS #7"))])
 }
 
+extension WireModel {
+    fileprivate static func billingPlan(_ text: String) -> WireSchema.Member {
+        .optional("billingPlan", .choice(StoreControlWire.BillingPlan.self).described(text))
+    }
+}
+
 extension StoreControlWire.Buy: WireModel {
     static let schemaName = "Buy"
     static let schema = WireSchema.object([
@@ -107,6 +113,7 @@ extension StoreControlWire.Buy: WireModel {
             "offerKind",
             .choice(["promotional", "winBack"]).described(
                 "by default the promotional or else the win-back offer with this id")),
+        billingPlan("the billing plan of a subscription; upFront by default"),
         .optional(
             "allowsIntroductoryOffer",
             .flag.described("an eligible customer gets the introductory offer; true by default")),
@@ -169,7 +176,10 @@ extension StoreControlWire.OfProduct: WireModel {
 
 extension StoreControlWire.Resume: WireModel {
     static let schemaName = "Resume"
-    static let schema = WireSchema.object([.required("productID", .product), .optional("renewsTo", .product)])
+    static let schema = WireSchema.object([
+        .required("productID", .product), .optional("renewsTo", .product),
+        billingPlan("the billing plan of the next period"),
+    ])
 }
 
 extension StoreControlWire.RefundRequest: WireModel {
@@ -245,10 +255,20 @@ extension StoreControlWire.Subscription: WireModel {
         .required("transactionID", .name.described("the latest transaction")),
         .required("productID", .product), .required("groupID", .text), .required("status", .choice(Status.self)),
         .required("startedAt", .date), .required("expiresAt", .date), .required("autoRenews", .flag),
-        .required("renewsTo", .product), .optional("gracePeriodUntil", .date), .optional("billingRetryUntil", .date),
+        .required("renewsTo", .product), .optional("commitment", .of(Commitment.self)),
+        .optional("gracePeriodUntil", .date), .optional("billingRetryUntil", .date),
         .optional("revokedAt", .date), .optional("expirationIntent", .integer(1...5)),
         .optional("priceIncrease", .choice(["pending", "agreed"])), .optional("sharedBy", .text),
         .required("signedTransaction", .text), .required("signedRenewalInfo", .text),
+    ])
+}
+
+extension StoreControlWire.Subscription.Commitment: WireModel {
+    static let schemaName = "Commitment"
+    static let schema = WireSchema.object([
+        .required("bill", .integer(1...12).described("the number of the latest bill")),
+        .required("billCount", .integer(1...12)), .required("endsAt", .date),
+        .required("renews", .flag.described("whether another period follows the commitment")),
     ])
 }
 
@@ -266,6 +286,7 @@ extension StoreControlWire.NewPrice: WireModel {
         .optional(
             "needsConsent",
             .flag.described("whether a subscription ends if its customer does not consent; true by default")),
+        billingPlan("the billing plan whose price rises; upFront by default"),
     ])
 }
 
@@ -273,7 +294,7 @@ extension StoreControlWire.PriceIncrease: WireModel {
     static let schemaName = "PriceIncrease"
     static let schema = WireSchema.object([
         .required("productID", .product), .required("at", .date), .required("price", .of(Price.self)),
-        .required("needsConsent", .flag),
+        .required("needsConsent", .flag), billingPlan("absent for the plan that is paid up front"),
     ])
 }
 

@@ -173,7 +173,16 @@ extension SubscriptionTerms: WireModel {
         .required("groupID", .text), .optional("groupDisplayName", .text),
         .required("level", .integer.described("1 is the highest service of the group")), .required("period", .period),
         .optional("introductoryOffer", .of(Offer.self)), .required("promotionalOffers", .array(of: Offer.self)),
-        .optional("winBackOffers", .array(of: Offer.self)),
+        .optional("winBackOffers", .array(of: Offer.self)), .optional("monthlyPlan", .of(MonthlyPlan.self)),
+    ])
+}
+
+extension SubscriptionTerms.MonthlyPlan: WireModel {
+    static let schemaName = "MonthlyPlan"
+    static let schema = WireSchema.object([
+        .required("price", .of(Price.self)), .required("billCount", .integer),
+        .optional("introductoryOffer", .of(Offer.self)), .required("promotionalOffers", .array(of: Offer.self)),
+        .required("winBackOffers", .array(of: Offer.self)),
     ])
 }
 
