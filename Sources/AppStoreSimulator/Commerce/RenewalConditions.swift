@@ -29,6 +29,8 @@ struct RenewalConditions: Sendable, Hashable {
     var priceIncreases: [PriceIncrease] = []
     /// Whether a product is no longer sold.
     var withdrawals: [ProductID: [Dated<Bool>]] = [:]
+    /// The conditions of the win-back offers of each product. Only the present ones count.
+    var winBackConditions: [ProductID: [WinBackConditions]] = [:]
 
     /// The length of billing retry in days, the grace period included.
     static let retryDays = 60

@@ -26,6 +26,8 @@ struct Order: Sendable, Hashable {
     var offerID: String?
     /// The kind of the offer; `nil` means the promotional or else the win-back offer with that identifier.
     var offerKind: AppliedOffer.Kind?
+    /// The offer of a product that does not renew, which only a code redeems.
+    var purchaseOffer: PurchaseOffer?
     /// Whether this customer gets the introductory offer, as the app's server decided; `nil` means that the store
     /// decides.
     var allowsIntroductory: Bool?
@@ -68,6 +70,8 @@ struct TransactionRecord: Sendable, Hashable {
     var storefront: String?
     var isRenewal = false
     var offer: AppliedOffer?
+    /// The offer of a purchase that does not renew, by its identifier.
+    var codeOfferID: String?
     /// The instant at which another plan of the group replaced it.
     var upgradedAt: Date?
     /// Present while the transaction is revoked.
@@ -78,6 +82,18 @@ struct TransactionRecord: Sendable, Hashable {
     var sharedAt: Date?
 
     var isShared: Bool { sharedAt != nil }
+}
+
+extension TransactionRecord {
+    /// The offer as signed transactions have it. The offer of a product that does not renew has no period.
+    var signedOffer: TransactionOffer? {
+        if let codeOfferID { return TransactionOffer(type: .offerCode, id: codeOfferID, paymentMode: .oneTime) }
+        return offer.map {
+            TransactionOffer(
+                type: .init(rawValue: $0.kind.rawValue), id: $0.id,
+                paymentMode: .init(rawValue: $0.paymentMode.rawValue), period: $0.period)
+        }
+    }
 }
 
 /// An update for an account's devices about an action. Updates about renewals are computed and have no record.

@@ -18,7 +18,7 @@ enum StoreEndpoints {
     /// The endpoints in the order of the documents.
     static let all: [Endpoint<StoreHandler>] =
         device + clock + accounts + families + devices + catalogue + purchases + subscriptions + transactions
-        + notifications + retentionMessages + state + documents
+        + offers + notifications + retentionMessages + state + documents
 
     /// The path parameters: a description of each, and the error for an unknown value.
     static let pathParameters: [String: (summary: String, refusal: SimulatorError.Code?)] = [
@@ -30,6 +30,7 @@ enum StoreEndpoints {
         "product": ("a product of the catalogue", .unknownProduct),
         "notification": ("the UUID of a notification", .unknownNotification),
         "setting": ("the name of a setting, see Documentation/Formats.md", .unknownSetting),
+        "batch": ("the number of a batch of offer codes", .unknownOfferCodes),
         "message": ("the id of a message", .unknownMessage),
     ]
 
