@@ -71,7 +71,7 @@ struct TransactionRecord: Sendable, Hashable {
     var isRenewal = false
     var offer: AppliedOffer?
     /// The offer of a purchase that does not renew, by its identifier.
-    var codeOfferID: String?
+    var redeemedOfferID: String?
     /// The instant at which another plan of the group replaced it.
     var upgradedAt: Date?
     /// Present while the transaction is revoked.
@@ -87,7 +87,7 @@ struct TransactionRecord: Sendable, Hashable {
 extension TransactionRecord {
     /// The offer as signed transactions have it. The offer of a product that does not renew has no period.
     var signedOffer: TransactionOffer? {
-        if let codeOfferID { return TransactionOffer(type: .offerCode, id: codeOfferID, paymentMode: .oneTime) }
+        if let redeemedOfferID { return TransactionOffer(type: .offerCode, id: redeemedOfferID, paymentMode: .oneTime) }
         return offer.map {
             TransactionOffer(
                 type: .init(rawValue: $0.kind.rawValue), id: $0.id,

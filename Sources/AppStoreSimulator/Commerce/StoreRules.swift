@@ -138,7 +138,7 @@ struct StoreRules: Sendable {
                     appAccountToken: order.appAccountToken,
                     price: order.purchaseOffer.map { Price(amount: $0.amount, currency: item.price.currency) }
                         ?? price(of: item, at: now),
-                    storefront: catalogue.storefront.countryCode, codeOfferID: order.purchaseOffer?.id)))
+                    storefront: catalogue.storefront.countryCode, redeemedOfferID: order.purchaseOffer?.id)))
         return .sold(id)
     }
 

@@ -18,7 +18,7 @@ extension SimulatorDatabase {
                 .integer(Int64(record.quantity)), SQLValue(record.appAccountToken),
                 .integer(record.price.milliunits), .text(record.price.currency),
                 SQLValue(record.storefront),
-            ] + share.columns + [SQLValue(record.codeOfferID)])
+            ] + share.columns + [SQLValue(record.redeemedOfferID)])
     }
 
     func purchase(_ id: Int64, at now: Date) throws -> TransactionRecord? {
@@ -75,7 +75,7 @@ extension SimulatorDatabase {
             originalPurchaseDate: purchasedAt, quantity: try row["quantity"], appAccountToken: try row.id("token"),
             price: Price(
                 milliunits: try row.number("price", in: ColumnRange.price), currency: try row["currency"]),
-            storefront: try row["storefront"], codeOfferID: try row["offer"], sharedAt: share?.from)
+            storefront: try row["storefront"], redeemedOfferID: try row["offer"], sharedAt: share?.from)
         if let until = share?.until, until <= now {
             record.revocation = Revocation(at: until, kind: .familyRevoke)
             return record

@@ -1,8 +1,8 @@
 extension FrontDeskPage {
     /// The script of the offer codes that were created, and of the conditions of win-back offers.
     static let offerCodeScript: StaticString = #"""
-        const date = { pattern: "\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z", hint: "A time such as 2026-11-20T14:40:00Z" };
-        const number = (name, label, min, max, hint) => ({ name, label, type: "number", min, max, hint });
+        const timeField = { pattern: "\\d{4}-\\d{2}-\\d{2}T\\d{2}:\\d{2}:\\d{2}Z", hint: "A time such as 2026-11-20T14:40:00Z" };
+        const numberField = (name, label, min, max, hint) => ({ name, label, type: "number", min, max, hint });
 
         const createCodes = () => ({
           label: "Create codes", title: "Create offer codes", submitLabel: "Create codes",
@@ -10,8 +10,8 @@ extension FrontDeskPage {
             { name: "product", label: "Product", options: state.products.map((product) => [product.id, product.displayName || product.id]) },
             { name: "offer", label: "Offer", required: true, hint: "A subscription's offer in the catalogue. For another product: its offer, or the name of a new one." },
             { name: "code", label: "Custom code", pattern: "[A-Za-z0-9]{1,64}", hint: "Without a text, one-time codes are created." },
-            number("limit", "Redemptions of the custom code", 1, 1000000), number("count", "One-time codes", 1, 25000),
-            { name: "expires", label: "Expiry (optional)", ...date },
+            numberField("limit", "Redemptions of the custom code", 1, 1000000), numberField("count", "One-time codes", 1, 25000),
+            { name: "expires", label: "Expiry (optional)", ...timeField },
             { name: "price", label: "Price of a new offer", pattern: "(0|[1-9][0-9]{0,5})(\\.[0-9]{1,3})?", inputmode: "decimal", hint: "Only for a product that does not renew; 0 is free." },
             { name: "customers", label: "Customers of a new offer", options: [["", "all"], ...["nonSpender", "activeSpender", "churnedSpender"].map((name) => [name, name])] },
           ],
@@ -34,8 +34,8 @@ extension FrontDeskPage {
         const setConditions = ({ productID, conditions }) => ({
           label: "Conditions", title: "Conditions of the win-back offer " + conditions.offerID, submitLabel: "Set conditions",
           fields: [
-            number("paid", "Paid months", 1, 60, "Of all periods together"), number("least", "Months after the end, at least", 1, 24),
-            number("most", "Months after the end, at most", 1, 24), number("wait", "Months after the last win-back offer", 2, 24),
+            numberField("paid", "Paid months", 1, 60, "Of all periods together"), numberField("least", "Months after the end, at least", 1, 24),
+            numberField("most", "Months after the end, at most", 1, 24), numberField("wait", "Months after the last win-back offer", 2, 24),
           ].map((field) => ({ ...field, value: conditions[{ paid: "paidMonths", least: "minimumMonthsSinceEnd", most: "maximumMonthsSinceEnd", wait: "monthsBetweenOffers" }[field.name]] || "" })),
           plan: ({ paid = "", least = "", most = "", wait = "" }) => {
             const body = { offerID: conditions.offerID }, options = [];

@@ -30,6 +30,7 @@ enum StoreEndpoints {
         "product": ("a product of the catalogue", .unknownProduct),
         "notification": ("the UUID of a notification", .unknownNotification),
         "setting": ("the name of a setting, see Documentation/Formats.md", .unknownSetting),
+        "group": ("the id of a subscription group", nil),
         "batch": ("the number of a batch of offer codes", .unknownOfferCodes),
         "message": ("the id of a message", .unknownMessage),
     ]

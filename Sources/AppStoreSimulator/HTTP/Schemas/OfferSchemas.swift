@@ -1,6 +1,12 @@
 import HTTPCore
 import SimulatorControl
+import StoreKitAdapter
 import StoreModel
+
+extension StoreWire.IntroductoryOfferEligibility: WireModel {
+    static let schemaName = "IntroductoryOfferEligibility"
+    static let schema = WireSchema.object([.required("isEligible", .flag)])
+}
 
 extension StoreControlWire.NewOfferCodes: WireModel {
     static let schemaName = "NewOfferCodes"
