@@ -96,9 +96,8 @@ extension FrontDeskPage {
             if (!account) { Object.assign(state, { devices: [], transactions: [], subscriptions: [], orders: [], promoted: [], offerCodes: [], batches: [], winBacks: [], products: [], withdrawn: [] }); return; }
             const { name } = account, listFor = (list) => request("GET", path(list) + "?" + new URLSearchParams({ account: name }));
             const listOfStorefront = (list) => request("GET", path(list) + "?" + new URLSearchParams({ storefront: account.storefront }));
-            const [{ devices }, { transactions }, { subscriptions }, { orders }, { promotedPurchases: promoted }, { offerCodes }, { products }, { products: withdrawn }] = await Promise.all([
-              request("GET", accountPath(name, "devices")), request("GET", accountPath(name, "transactions")), request("GET", accountPath(name, "subscriptions")), listFor("orders"), listFor("promoted-purchases"), listFor("offer-codes"), listOfStorefront("products"), listOfStorefront("withdrawn-products")]);
-            const [{ offerCodeBatches: batches }, { winBackOffers: winBacks }] = await Promise.all([listFor("offer-code-batches"), listFor("win-back-offers")]);
+            const [{ devices }, { transactions }, { subscriptions }, { orders }, { promotedPurchases: promoted }, { offerCodes }, { products }, { products: withdrawn }, { offerCodeBatches: batches }, { winBackOffers: winBacks }] = await Promise.all([
+              request("GET", accountPath(name, "devices")), request("GET", accountPath(name, "transactions")), request("GET", accountPath(name, "subscriptions")), listFor("orders"), listFor("promoted-purchases"), listFor("offer-codes"), listOfStorefront("products"), listOfStorefront("withdrawn-products"), listFor("offer-code-batches"), listFor("win-back-offers")]);
             if (state.account !== name) { this.isStale = true; return; }
             Object.assign(state, { batches, winBacks });
             Object.assign(state, { devices, subscriptions, orders, promoted, offerCodes, products, withdrawn, transactions: transactions.map((sale) => ({ ...sale, claims: claims(sale.signedTransaction) })) });

@@ -130,6 +130,9 @@ struct StoreCall: Sendable {
     var transaction: TransactionID { get throws { try name("transaction") } }
     var device: DeviceID { get throws { try name("device") } }
 
+    /// The id of a subscription group, which has the form of a name.
+    var group: String { get throws { (try name("group") as AccountName).rawValue } }
+
     private func name<ID: Identifier>(_ parameter: String) throws -> ID {
         guard let id = ID(rawValue: path[parameter]) else {
             throw SimulatorError(.malformed, "The \(parameter) in the path should have \(ID.rule).")

@@ -100,7 +100,7 @@ extension StoreEndpoints {
         ) { call in
             StoreWire.IntroductoryOfferEligibility(
                 isEligible: try call.store.isEligibleForIntroductoryOffer(
-                    inGroup: call.path["group"], for: try call.device))
+                    inGroup: try call.group, for: try call.device))
         },
         endpoint(
             .get, devicePath + "/app-transaction", "appTransaction", "Get the app transaction, signed for the device"
