@@ -107,6 +107,10 @@ public final class InProcessStoreConnection: StoreConnection {
         try convertingErrors { try store.appTransaction(of: device) }
     }
 
+    public func isEligibleForIntroductoryOffer(subscriptionGroupID: String) async throws -> Bool {
+        try convertingErrors { try store.isEligibleForIntroductoryOffer(inGroup: subscriptionGroupID, for: device) }
+    }
+
     public func close() async {
         listener.cancel()
         await listener.value

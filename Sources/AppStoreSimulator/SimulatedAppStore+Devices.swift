@@ -263,6 +263,22 @@ extension SimulatedAppStore {
         return try signer.appTransaction(of: device, version: configuration.applicationVersion, at: now)
     }
 
+    /// Returns whether the device's account would get an introductory offer of a subscription group now: it has not used
+    /// one in the group, and has no active subscription there. `false` for a group that the catalogue does not have.
+    ///
+    /// Throws `unknownDevice`.
+    func isEligibleForIntroductoryOffer(inGroup group: String, for id: DeviceID) throws -> Bool {
+        guard configuration.catalogue.group(group) != nil else {
+            _ = try database.read { try SimulatorDatabase($0).existingDevice(id) }
+            return false
+        }
+        return try read({ try $0.existingDevice(id).account }) { db, account, now in
+            guard let record = try db.subscription(in: group, of: account.id) else { return true }
+            let state = SubscriptionState(of: record, under: try db.conditions(), at: now)
+            return !record.hasUsedIntroductoryOffer && !state.isActive
+        }
+    }
+
     /// The version of the app that the customer got first. Apple's sandbox has the same for every app.
     static let originalApplicationVersion = "1.0"
 }

@@ -59,6 +59,8 @@ extension SimulatorError.Code {
     public static var unknownPromotedPurchase: Self { Self(rawValue: "unknownPromotedPurchase") }
     /// The notification does not exist.
     public static var unknownNotification: Self { Self(rawValue: "unknownNotification") }
+    /// The batch of offer codes does not exist.
+    public static var unknownOfferCodes: Self { Self(rawValue: "unknownOfferCodes") }
     /// The setting does not exist.
     public static var unknownSetting: Self { Self(rawValue: "unknownSetting") }
     /// The family exists already.

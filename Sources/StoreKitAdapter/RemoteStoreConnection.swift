@@ -157,6 +157,13 @@ public final class RemoteStoreConnection: StoreConnection {
         return try await send(.get, path, as: StoreWire.AppTransaction.self).signedAppTransaction
     }
 
+    public func isEligibleForIntroductoryOffer(subscriptionGroupID: String) async throws -> Bool {
+        // The path of an empty group would be another one.
+        guard !subscriptionGroupID.isEmpty else { return false }
+        let path = "/introductory-offers/\(PercentEncoding.encode(subscriptionGroupID))"
+        return try await send(.get, path, as: StoreWire.IntroductoryOfferEligibility.self).isEligible
+    }
+
     public func close() async {
         listener.cancel()
         await listener.value

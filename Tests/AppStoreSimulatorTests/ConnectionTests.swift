@@ -64,6 +64,28 @@ struct ConnectionTests {
     }
 
     @Test(arguments: Way.allCases)
+    func `a device knows whether a group's introductory offer is for its account`(way: Way) async throws {
+        try await TestStore.with { test in
+            try await test.store.createAccount("anna")
+            let connection = try await connect(way, test, "anna")
+            func eligible(_ group: String) async throws -> Bool {
+                try await connection.isEligibleForIntroductoryOffer(subscriptionGroupID: group)
+            }
+            for group in ["plus", "slow"] { #expect(try await eligible(group), "\(group)") }
+            for group in ["nothing", "", "a b", "%"] { #expect(try await !eligible(group), "\(group)") }
+            try await test.store.buy(.init(productID: "paygo", allowsIntroductoryOffer: false), for: "anna")
+            #expect(try await !eligible("slow"), "A subscriber has no introductory offer.")
+            try await test.store.expire("paygo", for: "anna")
+            #expect(try await eligible("slow"), "The offer was not used.")
+            try await test.buy("paygo")
+            try await test.store.expire("paygo", for: "anna")
+            #expect(try await !eligible("slow"), "The offer was used.")
+            #expect(try await eligible("plus"))
+            await connection.close()
+        }
+    }
+
+    @Test(arguments: Way.allCases)
     func `a new connection gets unfinished transactions first`(way: Way) async throws {
         try await TestStore.with { test in
             let bought = try await test.buy("monthly.alt")

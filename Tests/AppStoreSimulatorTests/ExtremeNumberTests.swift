@@ -55,6 +55,9 @@ import Testing
         _ = try await client.send(
             .put, "/inApps/v1/transactions/\(subscription.originalTransactionID)/appAccountToken",
             #"{"appAccountToken":"7e3fb20b-4cdb-47cc-936d-99d65f608138"}"#)
+        try await store.createOfferCodes(.init(productID: "coins", offerID: "launch", count: 2, price: "0"))
+        try await store.createOfferCodes(.init(productID: "paygo", offerID: "spring", code: "SUMMER", limit: 9))
+        _ = try await store.redeem(.init(code: "SUMMER"), for: "ben")
         try await store.deliverNotifications()
         try await populateRetentionMessaging(test, client, subscription)
         return try await store.exportState()

@@ -33,6 +33,7 @@ import Testing
                 "account": "anna", "member": "ben", "family": "home", "product": "monthly",
                 "device": try await test.device("anna").rawValue, "transaction": bought.transactionID.rawValue,
                 "notification": UUID().uuidString, "setting": "gracePeriod", "message": "m",
+                "batch": "1", "group": "plus",
             ]
             func path(_ pattern: String, spoiling spoiled: String?) throws -> String {
                 try pattern.split(separator: "/").map { part in

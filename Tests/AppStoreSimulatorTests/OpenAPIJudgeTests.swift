@@ -47,7 +47,7 @@ struct OpenAPIJudgeTests {
                     "productID": ["monthly", "weekly", "coins", "pack", "paygo"],
                     "renewsTo": ["yearly"], "setting": ["gracePeriod", "askToBuy", "renewalsFail"],
                     "value": ["off", "on"],
-                    "offerID": [nil], "offerKind": [nil], "quantity": [1, nil], "canMakePayments": [true],
+                    "offerID": ["half"], "offerKind": [nil], "quantity": [1, nil], "canMakePayments": [true],
                     "askToBuy": [false],
                     "interruptedPurchases": [false], "simulatesAskToBuy": [false],
                 ]

@@ -138,6 +138,7 @@ struct FrontDeskCommandTests {
             "account create ada", "account create bert", "family create home ada", "device sign-in ada",
             "device sign-in ada", "buy ada \(Self.monthly)", "buy ada \(Self.prints)", "buy ada \(Self.prints)",
             "price-increase \(Self.monthly) 9.99", "advance 1d",
+            "offer-code create \(Self.prints) launch --code LAUNCH --price 0.99",
             "product withdraw com.example.darkroom.plus.yearly", "settings set errors.purchase networkError",
             "buy ada \(Self.prints) --simulate-ask-to-buy", "account set ada --interrupted-purchases on",
             "buy ada \(Self.prints)", "account set ada --interrupted-purchases off",

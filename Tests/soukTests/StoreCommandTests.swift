@@ -106,6 +106,12 @@ import Testing
         ("unfinished", "unfinished ada", [:]),
         ("promote", "promote ada PRINTS", [:]), ("promotedPurchases", "promoted-purchases ada", [:]),
         ("promotedPurchases", "promoted-purchases", [:]), ("offerCodes", "offer-codes ada", [:]),
+        (
+            "createOfferCodes", "offer-code create PRINTS launch --code LAUNCH --limit 2 --price 0.99",
+            ["BATCH": "batch"]
+        ), ("offerCodeBatches", "offer-code list ada", [:]), ("offerCodeBatches", "offer-code list", [:]),
+        ("offerCodeBatch", "offer-code show $BATCH", [:]),
+        ("deactivateOfferCodes", "offer-code deactivate $BATCH", [:]), ("winBackOffers", "win-back list ada", [:]),
         ("signInDevice", "device sign-in ada", ["DEVICE": "deviceID"]),
         ("devices", "device list ada", [:]), ("buy", "buy ada PRINTS --device $DEVICE", [:]),
         ("receipt", "device receipt $DEVICE", [:]),
@@ -145,10 +151,11 @@ import Testing
         }
         let document = try await document(of: service.url)
         let controls = document.filter { $0.path.hasPrefix("/control/") }.map(\.operation)
-        // The simulator's tests redeem codes with another catalogue; notifications need a server; a review needs an
+        // The simulator's tests redeem codes and win customers back with another catalogue; notifications need a server; a review needs an
         // upload; `souk scenario run` needs no simulator.
         let elsewhere = [
-            "redeem", "notifications", "createNotification", "deliverNotifications", "resendNotification",
+            "redeem", "setWinBackConditions", "notifications", "createNotification", "deliverNotifications",
+            "resendNotification",
             "reviewRetentionMessage",
             "runScenario",
         ]

@@ -31,6 +31,8 @@ struct RenewalConditions: Sendable, Hashable {
     var priceIncreases: [PriceIncrease] = []
     /// Whether a product is no longer sold.
     var withdrawals: [ProductID: [Dated<Bool>]] = [:]
+    /// The conditions of the win-back offers of each product. Only the present ones count.
+    var winBackConditions: [ProductID: [WinBackConditions]] = [:]
 
     /// Returns the end of billing retry after a failed payment at `due`: 60 days later, the grace period included, or 90
     /// days for a plan with a commitment.

@@ -28,6 +28,8 @@ struct Order: Sendable, Hashable {
     var offerKind: AppliedOffer.Kind?
     /// The billing plan of a subscription. The offer of a code has its own.
     var billingPlan = BillingPlan.Kind.upFront
+    /// The offer of a product that does not renew, which only a code redeems.
+    var purchaseOffer: PurchaseOffer?
     /// Whether this customer gets the introductory offer, as the app's server decided; `nil` means that the store
     /// decides.
     var allowsIntroductory: Bool?
@@ -73,6 +75,8 @@ struct TransactionRecord: Sendable, Hashable {
     /// The billing plan of a subscription.
     var billingPlan: BillingPlan.Kind?
     var commitment: CommitmentProgress?
+    /// The offer of a purchase that does not renew, by its identifier.
+    var redeemedOfferID: String?
     /// The instant at which another plan of the group replaced it.
     var upgradedAt: Date?
     /// Present while the transaction is revoked.
@@ -83,6 +87,18 @@ struct TransactionRecord: Sendable, Hashable {
     var sharedAt: Date?
 
     var isShared: Bool { sharedAt != nil }
+}
+
+extension TransactionRecord {
+    /// The offer as signed transactions have it. The offer of a product that does not renew has no period.
+    var signedOffer: TransactionOffer? {
+        if let redeemedOfferID { return TransactionOffer(type: .offerCode, id: redeemedOfferID, paymentMode: .oneTime) }
+        return offer.map {
+            TransactionOffer(
+                type: .init(rawValue: $0.kind.rawValue), id: $0.id,
+                paymentMode: .init(rawValue: $0.paymentMode.rawValue), period: $0.period)
+        }
+    }
 }
 
 /// An update for an account's devices about an action. Updates about renewals are computed and have no record.

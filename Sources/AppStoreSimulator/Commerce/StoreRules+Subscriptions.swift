@@ -109,9 +109,10 @@ extension StoreRules {
         if kind == nil || kind == .winBack,
             let offer = item.winBackOffers.first(where: { $0.billingPlan == billing && $0.id.hasSameBytes(as: id) })
         {
-            guard let state, offer.isEligible, state.status == .expired else {
+            guard let state, state.status == .expired, offer.isEligible else {
                 throw Self.ineligible("The offer \(id) is for customers whose subscription has expired.")
             }
+            if let reason = state.refusal(ofWinBackOffer: id, of: item.id) { throw Self.ineligible(reason) }
             return OrderOffers(first: AppliedOffer(.winBack, offer.offer))
         }
         throw StoreFailure(code: .invalidOffer, reason: "\(item.id) has no offer \(id).")

@@ -114,9 +114,10 @@ struct StoreRules: Sendable {
                 code: .invalidQuantity,
                 reason: "The quantity is \(order.quantity); \(item.id) is sold one at a time.")
         }
-        if order.offerID != nil, !isSubscription {
+        if order.offerID != nil, order.purchaseOffer == nil, !isSubscription {
             return StoreFailure(
-                code: .invalidOffer, reason: "\(item.id) is not a subscription; only subscriptions have offers.")
+                code: .invalidOffer,
+                reason: "\(item.id) is not a subscription; without a code, only subscriptions have offers.")
         }
         return nil
     }
@@ -134,8 +135,10 @@ struct StoreRules: Sendable {
                 TransactionRecord(
                     id: id, accountID: order.accountID, originalID: id, productID: item.id, kind: item.kind,
                     purchaseDate: now, originalPurchaseDate: now, quantity: order.quantity,
-                    appAccountToken: order.appAccountToken, price: price(of: item, at: now),
-                    storefront: catalogue.storefront.countryCode)))
+                    appAccountToken: order.appAccountToken,
+                    price: order.purchaseOffer.map { Price(amount: $0.amount, currency: item.price.currency) }
+                        ?? price(of: item, at: now),
+                    storefront: catalogue.storefront.countryCode, redeemedOfferID: order.purchaseOffer?.id)))
         return .sold(id)
     }
 

@@ -28,6 +28,8 @@ struct SubscriptionState: Sendable, Hashable {
     private(set) var nextChange: Date?
     /// Whether the plan or offer that the record requests for the next renewal was sold since the last event.
     private var isRequestedSold = false
+    /// The conditions of the win-back offers.
+    let winBackConditions: [ProductID: [WinBackConditions]]
 
     /// Computes the state at `instant`, which must not be before the record's last event.
     init(of record: SubscriptionRecord, under conditions: RenewalConditions, at instant: Date) {
@@ -35,6 +37,7 @@ struct SubscriptionState: Sendable, Hashable {
         self.instant = instant
         runs = record.runs
         changedAt = record.changedAt
+        winBackConditions = conditions.winBackConditions
         if let until = record.share?.until, until <= instant {
             runs = Self.runs(sharedUntil: until, record, under: conditions)
             endShare(at: until)

@@ -70,9 +70,7 @@ struct OpenMessage: Sendable {
             reasons.append((.priceIncreaseConsent, requested))
         }
         if state.retryEnd != nil { reasons.append((.billingIssue, state.expiresDate)) }
-        if state.status == .expired,
-            catalogue[state.current.plan.productID]?.winBackOffers.contains(where: \.isEligible) == true
-        {
+        if let item = catalogue[state.current.plan.productID], !state.eligibleWinBackOffers(of: item).isEmpty {
             reasons.append((.winBackOffer, state.expiresDate))
         }
         return reasons

@@ -6,22 +6,24 @@ import StoreModel
 
 /// The list of the offers that codes redeem.
 extension SimulatedAppStore {
-    /// Returns the offers that codes redeem, in the order of the catalogue. With an account, each has its state for the
+    /// Returns the offers that their identifiers redeem, in the order of the catalogue. Offers for which codes were
+    /// created are not among them. With an account, each has its state for the
     /// account, and the prices are those of the account's storefront.
     ///
     /// Throws `unknownAccount`.
     package func offerCodes(for name: AccountName? = nil) throws -> [StoreControlWire.OfferCode] {
-        guard let name else { return catalogues.home.catalogue.redeemableOffers.map(\.listing) }
+        guard let name else {
+            return try database.read { sql in
+                try catalogues.home.catalogue.redeemableOffers(without: SimulatorDatabase(sql)).map(\.listing)
+            }
+        }
         return try read({ try $0.existingAccount(name) }) { [catalogues] db, account, now in
             let catalogue = catalogues[try db.country(of: account)].catalogue
             let event = try SimulatorEvent(db, [account], at: now, catalogue: catalogue, nil)
-            return try catalogue.redeemableOffers.map { redeemable in
-                let order = Order(
-                    accountID: account.id, productID: redeemable.product, offerID: redeemable.offer.id, offerKind: .code
-                )
-                let existing = try event.existing(for: redeemable.product, of: account.id)
+            return try catalogue.redeemableOffers(without: db).map { redeemable in
+                let order = try event.order(for: redeemable.offer.id ?? "", of: redeemable.product)
                 var listing = redeemable.listing
-                (listing.state, listing.reason) = event.rules.codeState(of: order, existing, at: now)
+                (listing.state, listing.reason) = try event.codeState(of: order)
                 return listing
             }
         }
@@ -42,6 +44,11 @@ struct RedeemableOffer: Sendable {
 }
 
 extension Catalogue {
+    /// The offers that codes redeem, without those for which `db` has codes.
+    func redeemableOffers(without db: SimulatorDatabase) throws -> [RedeemableOffer] {
+        try redeemableOffers.filter { try !db.hasCodes($0.offer.id ?? "", of: $0.product) }
+    }
+
     /// The offers that codes redeem, with the code that `offer(forCode:of:)` accepts without a product.
     var redeemableOffers: [RedeemableOffer] {
         // The number of products with an offer of this identifier, by its bytes.
@@ -57,24 +64,5 @@ extension Catalogue {
                 }
             }
         }
-    }
-}
-
-extension StoreRules {
-    /// Returns the state of a code for the customer of `order`, and the reason if the code is unavailable.
-    func codeState(
-        of order: Order, _ existing: ExistingPurchases, at now: Date
-    ) -> (StoreControlWire.OfferCode.State, String?) {
-        if let state = existing.state, state.record.share != nil, state.isActive {
-            return (.unavailable, "The account has the subscription through Family Sharing.")
-        }
-        if let id = order.offerID, existing.state?.hasTaken(code: id, of: order.productID) == true {
-            return (.redeemed, nil)
-        }
-        var trial = self
-        guard case .refused(let failure) = trial.sell(order, existing, at: now).decision else {
-            return (.available, nil)
-        }
-        return (.unavailable, failure.reason)
     }
 }

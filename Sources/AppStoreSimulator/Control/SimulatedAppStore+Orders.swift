@@ -177,7 +177,8 @@ extension SimulatedAppStore {
     /// Redeems an offer code for an account, without a device. Each device of the account gets an update.
     ///
     /// - Parameters:
-    ///   - code: The identifier of an offer that a code redeems, or `PRODUCT:OFFER` if several products have it.
+    ///   - code: A code that was created; or the identifier of an offer without such codes, or `PRODUCT:OFFER` if
+    ///     several products have it.
     ///   - product: The product of the offer; `nil` means any.
     ///   - appAccountToken: The app account token.
     ///   - account: The account.
@@ -224,13 +225,7 @@ extension SimulatedAppStore {
         _ findAccount: @escaping @Sendable (SimulatorDatabase) throws -> SimulatorDatabase.Account
     ) async throws -> OrderOutcome {
         try await recordEvent(findAccount) { event in
-            let (product, offer) = try event.rules.catalogue.offer(forCode: code, of: product)
-            let order = Order(
-                accountID: event.account.id, productID: product, appAccountToken: token, offerID: offer,
-                offerKind: .code)
-            let outcome = try event.outcome(try event.sell(order), of: product)
-            if case .refused(let failure) = outcome { throw failure }
-            return outcome
+            try event.redeem(code, of: product, binding: token)
         }
     }
 

@@ -53,6 +53,7 @@ struct ColumnForm: Sendable {
             return ColumnRange.event.contains(Int64(before)) && (token.isEmpty || UUID(text: token) != nil)
         }
     }
+    private static let code = ColumnForm(rule: CodeBatch.rule) { CodeBatch.isValid($0) }
     private static let digits = ColumnForm(rule: "1 to 20 digits") { text in
         (1...20).contains(text.utf8.count) && text.utf8.allSatisfy { (0x30...0x39).contains($0) }
     }
@@ -89,7 +90,9 @@ struct ColumnForm: Sendable {
         ],
         "family": ["name": name(of: FamilyName.self)],
         "device": ["id": name(of: DeviceID.self)],
-        "purchase": ["product": product, "kind": kind, "token": uuid, "currency": text, "storefront": country],
+        "purchase": [
+            "product": product, "kind": kind, "token": uuid, "currency": text, "storefront": country, "offer": text,
+        ],
         "subscription": [
             "group_id": word, "token": uuid, "next_product": product, "next_period": period, "next_currency": text,
             "next_storefront": country, "next_offer": json, "earlier_tokens": earlierTokens,
@@ -132,6 +135,10 @@ struct ColumnForm: Sendable {
         "default_message": ["product": product, "locale": locale, "message": lowercasedUUID],
         "shown_message": ["body": json],
         "performance_test": ["id": lowercasedUUID, "body": json],
+        "purchase_offer": ["product": product, "id": text, "customers": json],
+        "code_batch": ["product": product, "offer": text],
+        "offer_code": ["code": code],
+        "redemption": ["product": product, "offer": text, "code": text],
     ]
 }
 

@@ -36,6 +36,8 @@ enum ColumnRange {
     /// The number of bills of a commitment.
     static let bills: ClosedRange<Int64> = 12...12
     static let billed: ClosedRange<Int64> = 0...11
+    /// The limit of an offer code's redemptions.
+    static let redemptions: ClosedRange<Int64> = 1...Int64(CodeBatch.limits.upperBound)
 
     private static let any = Int64.min ... .max
     private static let plan = ["price": price, "priced_at": event, "bills": bills]
@@ -101,6 +103,13 @@ enum ColumnRange {
         "default_message": [:],
         "shown_message": ["id": key, "account": key, "at": event],
         "performance_test": ["at": event, "is_running": flag],
+        "purchase_offer": ["price": price],
+        "code_batch": [
+            "id": key, "at": event, "is_custom": flag, "code_limit": redemptions, "expires_at": planned,
+            "deactivated_at": event,
+        ],
+        "offer_code": ["batch": key, "place": 0...25_000, "redeemed": 0...redemptions.upperBound],
+        "redemption": ["account": key, "at": event],
     ]
 
     /// Throws `unexpectedValue` for a number outside `range`.

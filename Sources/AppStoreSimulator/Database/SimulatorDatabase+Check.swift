@@ -32,6 +32,22 @@ extension SimulatorDatabase {
         try sql.each("SELECT * FROM notification", []) { _ = try Self.notification($0) }
         try sql.each("SELECT body FROM consumption", []) { _ = try JSONValue(parsing: $0["body"] as String) }
         try checkRetentionMessaging()
+        try checkOfferCodes()
+    }
+
+    /// Checks that no code was redeemed more often than its limit, and reads the offers.
+    private func checkOfferCodes() throws {
+        guard
+            try sql.first(
+                """
+                SELECT 1 FROM offer_code JOIN code_batch ON code_batch.id = offer_code.batch
+                WHERE redeemed > code_limit OR (is_custom = 0 AND code_limit <> 1) LIMIT 1
+                """) == nil
+        else {
+            throw SQLError(
+                .unexpectedValue, "The simulator database has an offer code with more redemptions than its limit.")
+        }
+        try sql.each("SELECT * FROM purchase_offer", []) { _ = try Self.purchaseOffer($0) }
     }
 
     /// Checks the messages and their images as an upload does, and reads what customers saw.

@@ -9,8 +9,8 @@ extension SimulatorDatabase {
             """
             INSERT INTO purchase (
                 id, account, product, kind, purchased_at, quantity, token, price, currency, storefront,
-                share_owner, share_first, share_from, share_until)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)
+                share_owner, share_first, share_from, share_until, offer)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)
             """,
             [
                 .integer(record.id), .integer(record.accountID), .text(record.productID.rawValue),
@@ -18,7 +18,7 @@ extension SimulatorDatabase {
                 .integer(Int64(record.quantity)), SQLValue(record.appAccountToken),
                 .integer(record.price.milliunits), .text(record.price.currency),
                 SQLValue(record.storefront),
-            ] + share.columns)
+            ] + share.columns + [SQLValue(record.redeemedOfferID)])
     }
 
     func purchase(_ id: Int64, at now: Date) throws -> TransactionRecord? {
@@ -75,7 +75,7 @@ extension SimulatorDatabase {
             originalPurchaseDate: purchasedAt, quantity: try row["quantity"], appAccountToken: try row.id("token"),
             price: Price(
                 milliunits: try row.number("price", in: ColumnRange.price), currency: try row["currency"]),
-            storefront: try row["storefront"], sharedAt: share?.from)
+            storefront: try row["storefront"], redeemedOfferID: try row["offer"], sharedAt: share?.from)
         if let until = share?.until, until <= now {
             record.revocation = Revocation(at: until, kind: .familyRevoke)
             return record

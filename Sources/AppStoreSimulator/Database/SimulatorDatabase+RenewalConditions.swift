@@ -30,6 +30,9 @@ extension SimulatorDatabase {
                             milliunits: try Self.number(value["price"], in: ColumnRange.price, as: name),
                             currency: value["currency"]?.stringValue ?? ""),
                         needsConsent: value["needsConsent"]?.boolValue ?? false))
+            case "winBack":
+                conditions.winBackConditions[Self.product(in: name)] =
+                    try WireJSON.decode([WinBackConditions].self, from: value).map { try $0.checked() }
             default: throw SQLError(.unexpectedValue, "The simulator database has an unknown condition: \(name).")
             }
         }
@@ -66,6 +69,11 @@ extension SimulatorDatabase {
                 "price": .number(increase.price.milliunits), "currency": .string(increase.price.currency),
                 "needsConsent": .bool(increase.needsConsent),
             ], at: increase.at)
+    }
+
+    /// Sets the conditions of all win-back offers of a product.
+    func set(_ conditions: [WinBackConditions], ofWinBackOffersOf product: ProductID, at now: Date) throws {
+        try set("winBack \(product)", try WireJSON.document(conditions), at: now)
     }
 
     /// Sets a condition. Every running subscription is then checked as soon as possible, because the condition can

@@ -11,6 +11,7 @@ enum SimulatorSchema {
         SQLMigration("0005 promoted purchases", [.sqlite: promotedPurchases]),
         SQLMigration("0006 retention messaging", [.sqlite: retentionMessaging]),
         SQLMigration("0007 commitments", [.sqlite: commitments]),
+        SQLMigration("0008 offer codes", [.sqlite: offerCodes]),
     ]
 
     /// The name of the current version of the tables.
@@ -367,5 +368,50 @@ enum SimulatorSchema {
         ALTER TABLE subscription ADD COLUMN next_bills INTEGER;
         ALTER TABLE subscription ADD COLUMN ends_commitment INTEGER NOT NULL DEFAULT 0;
         ALTER TABLE held ADD COLUMN billing_plan TEXT;
+        """
+
+    private static let offerCodes = """
+        -- The offer of a code, by its identifier; of a purchase at the price of that offer.
+        ALTER TABLE purchase ADD COLUMN offer TEXT;
+
+        -- The offers of products that do not renew; the price is 0 if the offer is free. The customers are JSON.
+        CREATE TABLE purchase_offer (
+            product TEXT NOT NULL,
+            id TEXT NOT NULL,
+            price INTEGER NOT NULL,
+            customers TEXT NOT NULL,
+            PRIMARY KEY (product, id)
+        ) STRICT, WITHOUT ROWID;
+
+        -- Codes that were created together: a custom code, or one-time codes. The limit is that of each code.
+        CREATE TABLE code_batch (
+            id INTEGER PRIMARY KEY,
+            at INTEGER NOT NULL,
+            product TEXT NOT NULL,
+            offer TEXT NOT NULL,
+            is_custom INTEGER NOT NULL,
+            code_limit INTEGER NOT NULL,
+            expires_at INTEGER,
+            deactivated_at INTEGER
+        ) STRICT;
+        CREATE INDEX code_batch_of_offer ON code_batch (product, offer);
+
+        CREATE TABLE offer_code (
+            code TEXT PRIMARY KEY,
+            batch INTEGER NOT NULL REFERENCES code_batch (id),
+            place INTEGER NOT NULL,
+            redeemed INTEGER NOT NULL DEFAULT 0
+        ) STRICT, WITHOUT ROWID;
+        CREATE UNIQUE INDEX offer_code_of_batch ON offer_code (batch, place);
+
+        -- An account redeems an offer once, with whatever code.
+        CREATE TABLE redemption (
+            account INTEGER NOT NULL REFERENCES account (id),
+            product TEXT NOT NULL,
+            offer TEXT NOT NULL,
+            code TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            PRIMARY KEY (account, product, offer)
+        ) STRICT, WITHOUT ROWID;
         """
 }

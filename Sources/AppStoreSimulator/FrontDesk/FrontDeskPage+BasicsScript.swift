@@ -6,7 +6,7 @@ extension FrontDeskPage {
 
         // The values that the page shows, as the store last returned them.
         const state = {
-          accounts: [], families: [], devices: [], products: [], withdrawn: [], offerCodes: [], transactions: [], subscriptions: [], orders: [], promoted: [],
+          accounts: [], families: [], devices: [], products: [], withdrawn: [], offerCodes: [], batches: [], winBacks: [], transactions: [], subscriptions: [], orders: [], promoted: [],
           notifications: [], settings: {}, account: null, view: "accounts", clock: null, isLoaded: false,
         };
 
@@ -76,9 +76,9 @@ extension FrontDeskPage {
           tooManyTransactions: "Use an account with at most 10,000 transactions.",
           invalidProduct: "Choose a product of the catalogue that is still sold.",
           notAllowed: "Allow payments for the account.", productUnavailable: "The product was withdrawn. Offer it again first.",
-          unknownDevice: "Choose a device of the account, or sign one in.",
+          unknownOfferCodes: "Choose a batch of the list.", unknownDevice: "Choose a device of the account, or sign one in.",
           invalidQuantity: "Choose a quantity from 1 to 10. Only consumables and non-renewing subscriptions have one.",
-          invalidOffer: "Choose an offer of this product.", invalidCode: "Use the identifier of an offer in the catalogue that a code redeems.",
+          invalidOffer: "Choose an offer of this product.", invalidCode: "Create a code, or use the identifier of an offer in the catalogue that has none.",
           ineligibleForOffer: "Choose an account that the offer is for, such as one without a subscription of the group.",
         };
         // The injected errors and latencies, which are settings: [name, value].

@@ -122,7 +122,7 @@ extension FrontDeskPage {
           draw($("withdrawn"), state.withdrawn, () => state.withdrawn.map((product) => make("li", { class: "line" },
             make("span", {}, product.displayName || product.id, " ", make("code", {}, product.id)), button(offerAgain(product), product.id))));
           draw($("code-product"), state.products, () => [make("option", { value: "" }, "any product"),
-            ...state.products.filter((product) => product.subscription).map((product) => make("option", { value: product.id }, product.displayName || product.id))]);
+            ...state.products.map((product) => make("option", { value: product.id }, product.displayName || product.id))]);
         };
 
         $("redeem").addEventListener("submit", async (event) => {

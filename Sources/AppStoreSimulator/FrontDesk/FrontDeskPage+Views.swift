@@ -40,6 +40,14 @@ extension FrontDeskPage {
         <h3 id="codes-title">Offer codes</h3>
         <ul id="codes" class="list" aria-labelledby="codes-title"></ul>
         </div>
+        <div class="stack">
+        <h3 id="code-batches-title">Created offer codes</h3>
+        <ul id="code-batches" class="list" aria-labelledby="code-batches-title"></ul>
+        </div>
+        <div id="win-backs-box" class="stack" hidden>
+        <h3 id="win-backs-title">Win-back offers</h3>
+        <ul id="win-backs" class="list" aria-labelledby="win-backs-title"></ul>
+        </div>
         <form id="redeem" class="inline" aria-label="Redeem an offer code">
         <label for="code">Offer code</label>
         <input id="code" maxlength="255" autocomplete="off" spellcheck="false" required>

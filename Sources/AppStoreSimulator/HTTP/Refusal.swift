@@ -49,7 +49,7 @@ struct Refusal {
     private static let statuses: [SimulatorError.Code: Int] = [
         .malformed: 400, .unknownAccount: 404, .unknownDevice: 404, .unknownTransaction: 404,
         .unknownSubscription: 404, .unknownProduct: 404, .unknownFamily: 404, .unknownMessage: 404,
-        .unknownNotification: 404, .unknownPromotedPurchase: 404,
+        .unknownNotification: 404, .unknownPromotedPurchase: 404, .unknownOfferCodes: 404,
         .unknownSetting: 404, .accountExists: 409, .familyExists: 409, .inAnotherFamily: 409, .notInFamily: 409,
         .familyFull: 409, .alreadyRevoked: 409, .notRefunded: 409, .notPending: 409, .nothingToAnswer: 409,
         .notNow: 409, .otherBundle: 409, .unknownStorefront: 422, .otherGroup: 422, .invalidValue: 422,

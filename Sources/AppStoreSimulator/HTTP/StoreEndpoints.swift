@@ -18,7 +18,7 @@ enum StoreEndpoints {
     /// The endpoints in the order of the documents.
     static let all: [Endpoint<StoreHandler>] =
         device + clock + accounts + families + devices + catalogue + purchases + subscriptions + transactions
-        + notifications + retentionMessages + state + documents
+        + offers + notifications + retentionMessages + state + documents
 
     /// The path parameters: a description of each, and the error for an unknown value.
     static let pathParameters: [String: (summary: String, refusal: SimulatorError.Code?)] = [
@@ -30,6 +30,8 @@ enum StoreEndpoints {
         "product": ("a product of the catalogue", .unknownProduct),
         "notification": ("the UUID of a notification", .unknownNotification),
         "setting": ("the name of a setting, see Documentation/Formats.md", .unknownSetting),
+        "group": ("the id of a subscription group", nil),
+        "batch": ("the number of a batch of offer codes", .unknownOfferCodes),
         "message": ("the id of a message", .unknownMessage),
     ]
 
@@ -127,6 +129,9 @@ struct StoreCall: Sendable {
     var product: ProductID { get throws { try name("product") } }
     var transaction: TransactionID { get throws { try name("transaction") } }
     var device: DeviceID { get throws { try name("device") } }
+
+    /// The id of a subscription group, which has the form of a name.
+    var group: String { get throws { (try name("group") as AccountName).rawValue } }
 
     private func name<ID: Identifier>(_ parameter: String) throws -> ID {
         guard let id = ID(rawValue: path[parameter]) else {

@@ -28,7 +28,7 @@ struct ScenarioExpectation: Sendable {
     let names: Set<String>
 
     /// The members of `expect` that select an account or an object. They are not expected values.
-    private static let qualifiers = ["account", "transaction", "device", "family", "setting", "product"]
+    private static let qualifiers = ["account", "transaction", "device", "family", "setting", "product", "batch"]
 
     /// The endpoints that can be expected, by id. `account` and `setting` cannot, because they are qualifiers; use
     /// `accounts` and `settings`.

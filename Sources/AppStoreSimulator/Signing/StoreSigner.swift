@@ -45,11 +45,7 @@ struct StoreSigner: Sendable {
             isUpgraded: record.upgradedAt != nil,
             revocationReason: record.revocation?.reason.map { .init(rawValue: $0) },
             subscriptionGroupID: record.groupID,
-            offer: record.offer.map {
-                TransactionOffer(
-                    type: .init(rawValue: $0.kind.rawValue), id: $0.id,
-                    paymentMode: .init(rawValue: $0.paymentMode.rawValue), period: $0.period)
-            },
+            offer: record.signedOffer,
             signedTransaction: try sign(
                 record, appTransactionID: appTransactionID, for: device.binding, at: now, isFresh: isFresh),
             signedRenewalInfo: try state.map {
@@ -158,10 +154,11 @@ struct StoreSigner: Sendable {
             $0.revocationType = record.revocation.map { .init(rawValue: $0.kind.rawValue) }
             $0.revocationPercentage = record.revocation?.percentage
             $0.isUpgraded = record.kind == .autoRenewableSubscription ? record.upgradedAt != nil : nil
-            $0.offerType = record.offer.map { .init(rawValue: $0.kind.rawValue) }
-            $0.offerIdentifier = record.offer?.id
-            $0.offerDiscountType = record.offer.map { .init(rawValue: $0.paymentMode.rawValue) }
-            $0.offerPeriod = record.offer?.period.iso8601
+            let offer = record.signedOffer
+            $0.offerType = offer?.type
+            $0.offerIdentifier = offer?.id
+            $0.offerDiscountType = offer?.paymentMode
+            $0.offerPeriod = offer?.period?.iso8601
             $0.environment = .sandbox
             $0.transactionReason = record.isRenewal ? .renewal : .purchase
             $0.storefront = storefront.countryCode
@@ -275,9 +272,7 @@ struct RenewalInfo: Sendable, Hashable {
         price = state.autoRenews ? offer.map { $0.price ?? free } ?? plan.price : nil
         startedAt = state.record.startedAt
         renewalDate = state.expiresDate
-        if state.status == .expired {
-            winBackOffers = catalogue[productID]?.winBackOffers.filter(\.isEligible).compactMap(\.id) ?? []
-        }
+        winBackOffers = catalogue[productID].map { state.eligibleWinBackOffers(of: $0) }?.compactMap(\.id) ?? []
         appAccountToken = state.record.appAccountToken
         billingPlan = state.autoRenews ? plan.billingPlan : nil
         guard state.isRunning, let commitment = state.latest.commitment else { return }

@@ -116,7 +116,7 @@ extension AppReceipt.InAppPurchase {
         }
         members["promotional_offer_id"] = promotionalOfferID.map { .string($0) }
         guard let record else { return .object(members) }
-        members["offer_code_ref_name"] = record.offer?.id(of: .code)
+        members["offer_code_ref_name"] = record.redeemedOfferID.map { .string($0) } ?? record.offer?.id(of: .code)
         members["in_app_ownership_type"] = record.isShared ? "FAMILY_SHARED" : "PURCHASED"
         members["subscription_group_identifier"] = record.groupID.map { .string($0) }
         members["app_account_token"] = record.appAccountToken.map { .string($0.uuidString.lowercased()) }

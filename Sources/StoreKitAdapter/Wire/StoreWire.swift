@@ -106,6 +106,12 @@ package enum StoreWire {
         package init(signedAppTransaction: String) { self.signedAppTransaction = signedAppTransaction }
     }
 
+    /// Whether an account is eligible for the introductory offers of a subscription group.
+    package struct IntroductoryOfferEligibility: Codable, Sendable, Equatable {
+        package var isEligible: Bool
+        package init(isEligible: Bool) { self.isEligible = isEligible }
+    }
+
     package struct Transactions: Codable, Sendable, Equatable {
         package var transactions: [StoreTransaction]
         package init(transactions: [StoreTransaction]) { self.transactions = transactions }

@@ -20,8 +20,8 @@ enum StoreCommand {
     }
 
     static let actions: [Command] =
-        accounts + families + devices + products + purchases + subscriptions + transactions + notifications
-        + retentionMessages + store
+        accounts + families + devices + products + purchases + offers + subscriptions + transactions
+        + notifications + retentionMessages + store
 
     private static let connection: [Command.Option] = [
         .init(name: "url", value: "U", help: "the simulator's URL, as souk simulate prints it"),

@@ -46,7 +46,9 @@ struct FrontDeskHostileTextTests {
             await pause(500);
             if (name !== undefined) {
               seen.accounts += 1;
-              if (document.querySelector("#account-title").textContent !== name) faults.push(view + ": another account is shown");
+              const isShown = () => document.querySelector("#account-title").textContent === name;
+              for (let waits = 0; waits < 40 && !isShown(); waits += 1) await pause(250);
+              if (!isShown()) faults.push(view + ": another account is shown");
             }
             for (const fold of [...document.querySelectorAll("main [aria-expanded=false]")].filter(isVisible).slice(0, 3)) fold.click();
             for (const fold of document.querySelectorAll("details")) fold.open = true;

@@ -91,6 +91,10 @@ struct WholeLife {
         try await record("a promotional offer", store)
         try await store.redeem(.init(code: "code", productID: "offers.1"), for: "berta")
         try await record("an offer code", store)
+        try await store.createOfferCodes(
+            .init(productID: "coins", offerID: "launch", code: "LAUNCH", price: "0.49"))
+        try await store.redeem(.init(code: "LAUNCH"), for: "berta")
+        try await record("an offer code of a consumable", store)
         try await store.expire("offers.1", for: "berta")
         try await record("an expiry", store)
         try await store.buy(.init(productID: "offers.1", offerID: "back", offerKind: .winBack), for: "berta")

@@ -64,7 +64,7 @@ struct WholeLifeTests {
             Set(payloads.compactMap { $0[name] })
         }
         #expect(values("offerType", sold) == [1, 2, 3, 4])
-        #expect(values("offerDiscountType", sold) == ["FREE_TRIAL", "PAY_AS_YOU_GO", "PAY_UP_FRONT"])
+        #expect(values("offerDiscountType", sold) == ["FREE_TRIAL", "PAY_AS_YOU_GO", "PAY_UP_FRONT", "ONE_TIME"])
         #expect(values("inAppOwnershipType", sold) == ["PURCHASED", "FAMILY_SHARED"])
         #expect(values("transactionReason", sold) == ["PURCHASE", "RENEWAL"])
         #expect(values("isUpgraded", sold).contains(true))

@@ -95,6 +95,14 @@ extension StoreEndpoints {
             return try await receipt(call)
         },
         endpoint(
+            .get, devicePath + "/introductory-offers/{group}", "introductoryOfferEligibility",
+            "Get the eligibility for the introductory offers of a subscription group"
+        ) { call in
+            StoreWire.IntroductoryOfferEligibility(
+                isEligible: try call.store.isEligibleForIntroductoryOffer(
+                    inGroup: try call.group, for: try call.device))
+        },
+        endpoint(
             .get, devicePath + "/app-transaction", "appTransaction", "Get the app transaction, signed for the device"
         ) {
             call in
