@@ -120,17 +120,43 @@ extension SimulatorDatabase {
     func insert(
         _ shown: StoreControlWire.RetentionMessage, of account: Int64
     ) throws -> StoreControlWire.RetentionMessage {
-        let last: Int64? = try sql.first("SELECT max(id) AS id FROM shown_message")?["id"]
-        try ColumnRange.check(last ?? 0, in: ColumnRange.readable, as: "the number of a shown message")
         var shown = shown
-        shown.number = (last ?? 0) + 1
+        shown.number = try nextShownMessage()
         try sql.execute(
             "INSERT INTO shown_message (id, account, at, body) VALUES (?1, ?2, ?3, ?4)",
             [
                 .integer(shown.number), .integer(account), .integer(shown.at.microseconds),
-                .text(String(decoding: try WireJSON.encode(shown), as: UTF8.self)),
+                .text(try Self.text(of: shown)),
             ])
         return shown
+    }
+
+    /// Replaces what a customer saw. Does nothing if an import has replaced it meanwhile.
+    func replace(
+        _ old: StoreControlWire.RetentionMessage, with new: StoreControlWire.RetentionMessage
+    ) throws {
+        try sql.execute(
+            "UPDATE shown_message SET body = ?3 WHERE id = ?1 AND body = ?2",
+            [.integer(old.number), .text(try Self.text(of: old)), .text(try Self.text(of: new))])
+    }
+
+    /// Returns the identifier of the realtime request for the next shown message. It follows from the store's seed.
+    ///
+    /// An imported state has another revision of the clock, so its new requests get other identifiers.
+    func nextRealtimeRequest() throws -> UUID {
+        UUID(
+            namespace: .simulatedStore,
+            name: "realtime request \(try seed()) \(try clock().revision) \(try nextShownMessage())")
+    }
+
+    private func nextShownMessage() throws -> Int64 {
+        let last: Int64? = try sql.first("SELECT max(id) AS id FROM shown_message")?["id"]
+        try ColumnRange.check(last ?? 0, in: ColumnRange.readable, as: "the number of a shown message")
+        return (last ?? 0) + 1
+    }
+
+    private static func text(of shown: StoreControlWire.RetentionMessage) throws -> String {
+        String(decoding: try WireJSON.encode(shown), as: UTF8.self)
     }
 
     func shownMessages(
@@ -165,6 +191,14 @@ extension SimulatorDatabase {
                 .text(id.lowercased), .integer(now.microseconds), SQLValue(test.result == .pending),
                 .text(test.json.text()),
             ])
+    }
+
+    /// Returns the identifier of the next performance test. It follows from the store's seed, as that of a realtime
+    /// request does.
+    func nextPerformanceTest() throws -> UUID {
+        let count: Int64 = try sql.first("SELECT count(*) AS count FROM performance_test")?["count"] ?? 0
+        return UUID(
+            namespace: .simulatedStore, name: "performance test \(try seed()) \(try clock().revision) \(count + 1)")
     }
 
     var hasRunningPerformanceTest: Bool {

@@ -150,17 +150,20 @@ extension SimulatedAppStore {
         guard let url = try realtimeURL(), let transport = configuration.notificationTransport else {
             throw ServerRefusal(.invalidPerformanceTestRequest, "No URL for realtime requests is set.")
         }
-        let id = UUID()
-        try await database.write { [virtualClock] sql in
+        let id = try await database.write { [virtualClock] sql in
             let db = SimulatorDatabase(sql)
             guard try !db.hasRunningPerformanceTest else { throw Code.existingPerformanceTestRun }
+            let id = try db.nextPerformanceTest()
             try db.save(.init(testing: url), id, at: try db.now(virtualClock))
+            return id
         }
         let test = PerformanceTest(
             delivery: NotificationDelivery(transport: transport, deadline: PerformanceTest.threshold), url: url
-        ) { [self] in
+        ) { [self] number in
             try signedRealtimeRequest(
-                state, locale: Self.defaultLocale(of: configuration), UUID(), at: virtualClock.now())
+                state, locale: Self.defaultLocale(of: configuration),
+                UUID(namespace: .simulatedStore, name: "performance request \(id.lowercased) \(number)"),
+                at: virtualClock.now())
         }
         performanceTest.withLock { running in
             running = RunningTest(id: id, pending: PerformanceTest.requests, task: Task { await run(test, id) })
