@@ -110,6 +110,17 @@ extension SimulatorDatabase {
             [.text(product.rawValue), .text(locale)]) > 0
     }
 
+    /// Returns the products and locales that have a default message, by the message.
+    func defaultMessages() throws -> [UUID: [StoreControlWire.RetentionUploads.Place]] {
+        var places: [UUID: [StoreControlWire.RetentionUploads.Place]] = [:]
+        for row in try sql.query("SELECT * FROM default_message ORDER BY product, locale") {
+            guard let message = try row.id("message") else { continue }
+            places[message, default: []].append(
+                .init(productID: ProductID(unchecked: try row["product"]), locale: try row["locale"]))
+        }
+        return places
+    }
+
     var hasDefaultMessages: Bool {
         get throws { try sql.first("SELECT 1 FROM default_message LIMIT 1") != nil }
     }

@@ -109,6 +109,25 @@ extension SimulatedAppStore {
         try await set(.realtimeURL, to: StoreSetting.realtimeURL.defaultValue)
     }
 
+    /// Returns the uploaded images and messages, oldest first.
+    package func retentionUploads() throws -> StoreControlWire.RetentionUploads {
+        try database.read { sql in
+            let db = SimulatorDatabase(sql)
+            let places = try db.defaultMessages()
+            return StoreControlWire.RetentionUploads(
+                images: try db.retentionImages().map {
+                    .init(
+                        imageIdentifier: $0.id, at: $0.at, size: $0.size.rawValue, width: $0.width, height: $0.height,
+                        state: $0.state.rawValue)
+                },
+                messages: try db.retentionMessages().map {
+                    .init(
+                        messageIdentifier: $0.id, at: $0.at, state: $0.state.rawValue, message: $0.body.json,
+                        defaultFor: places[$0.id] ?? [])
+                })
+        }
+    }
+
     /// Reviews an uploaded message, as Apple does before it is shown to customers.
     ///
     /// - Parameters:
