@@ -1,4 +1,5 @@
 import Foundation
+import Primitives
 import StoreModel
 
 extension StoreControlWire {
@@ -18,7 +19,7 @@ extension StoreControlWire {
         public var locale: String
         /// The identifier of the realtime request; `nil` if none was sent.
         public var requestIdentifier: UUID?
-        /// The result of the realtime request in Apple's words.
+        /// The result of the realtime request in Apple's words; `nil` until it has ended.
         public var result: String?
         /// The reason why the answer to the realtime request was not used.
         public var refusal: String?
@@ -86,6 +87,75 @@ extension StoreControlWire {
     package struct RetentionMessages: Codable, Sendable, Equatable {
         package var retentionMessages: [RetentionMessage]
         package init(retentionMessages: [RetentionMessage]) { self.retentionMessages = retentionMessages }
+    }
+
+    /// The images and messages that the app's server uploaded, oldest first.
+    package struct RetentionUploads: Codable, Sendable, Equatable {
+        package var images: [Image]
+        package var messages: [Message]
+
+        package init(images: [Image], messages: [Message]) {
+            self.images = images
+            self.messages = messages
+        }
+
+        /// An uploaded image, without its pixels.
+        package struct Image: Codable, Sendable, Equatable {
+            package var imageIdentifier: UUID
+            /// The virtual time of the upload.
+            package var at: Date
+            /// The size in Apple's words.
+            package var size: String
+            /// The width in pixels.
+            package var width: Int
+            /// The height in pixels.
+            package var height: Int
+            /// The state in Apple's words.
+            package var state: String
+
+            package init(imageIdentifier: UUID, at: Date, size: String, width: Int, height: Int, state: String) {
+                self.imageIdentifier = imageIdentifier
+                self.at = at
+                self.size = size
+                self.width = width
+                self.height = height
+                self.state = state
+            }
+        }
+
+        /// An uploaded message.
+        package struct Message: Codable, Sendable, Equatable {
+            package var messageIdentifier: UUID
+            /// The virtual time of the upload.
+            package var at: Date
+            /// The state in Apple's words.
+            package var state: String
+            /// The body of the upload, unchanged: an `UploadMessageRequestBody` of Apple.
+            package var message: JSONValue
+            /// The subscriptions and locales whose default message this is.
+            package var defaultFor: [Place]
+
+            package init(
+                messageIdentifier: UUID, at: Date, state: String, message: JSONValue, defaultFor: [Place]
+            ) {
+                self.messageIdentifier = messageIdentifier
+                self.at = at
+                self.state = state
+                self.message = message
+                self.defaultFor = defaultFor
+            }
+        }
+
+        /// A product and a locale that have a default message.
+        package struct Place: Codable, Sendable, Equatable {
+            package var productID: ProductID
+            package var locale: String
+
+            package init(productID: ProductID, locale: String) {
+                self.productID = productID
+                self.locale = locale
+            }
+        }
     }
 
     /// Identifies a subscription, with the locale of the customer's device.

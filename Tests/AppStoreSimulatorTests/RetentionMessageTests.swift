@@ -122,6 +122,74 @@ struct RetentionMessageTests {
         }
     }
 
+    @Test func `stores with the same seed send the same identifiers, and each of them once`() async throws {
+        func identifiers(seed: UInt64) async throws -> [UUID?] {
+            let server = RealtimeServer()
+            var shown: [UUID?] = []
+            try await with(server, change: { $0.seed = seed }) { test, client in
+                for _ in 1...2 {
+                    shown.append(
+                        try await test.store.showRetentionMessage(of: "monthly", for: "anna").requestIdentifier)
+                }
+                let original = try await test.store.transactions(of: "anna")[0].transactionID
+                for _ in 1...2 {
+                    shown.append(try await test.store.beginPerformanceTest(of: try #require(original.number)))
+                    await test.store.performanceTest.withLock { $0?.task }?.value
+                }
+                shown.append(try await test.store.cancel("monthly", for: "anna").retentionMessage?.requestIdentifier)
+                let verifier = try test.verifier()
+                let sent = try server.requests.map { try verifier.realtimeRequest($0).payload.requestIdentifier }
+                #expect(sent.count == 2 * PerformanceTest.requests + 3)
+                #expect(Set(sent + shown).count == sent.count + 2)
+                shown += sent.map { $0?.uuidString ?? "" }.sorted().map { UUID(uuidString: $0) }
+            }
+            return shown
+        }
+        let first = try await identifiers(seed: 7)
+        #expect(first.allSatisfy { $0 != nil })
+        #expect(try await identifiers(seed: 7) == first)
+        #expect(Set(try await identifiers(seed: 8)).isDisjoint(with: first))
+    }
+
+    @Test func `requests at the same time have identifiers and numbers of their own`() async throws {
+        let gate = Gate()
+        let server = RealtimeServer {
+            await gate.wait()
+            return HTTPResponse(status: 200, json: [:])
+        }
+        try await with(server, change: { $0.realtimeTimeout = .seconds(60) }) { test, _ in
+            let store = test.store
+            async let first = store.showRetentionMessage(of: "monthly", for: "anna")
+            async let second = store.showRetentionMessage(of: "monthly", for: "anna")
+            try await until("both requests are sent") { server.requests.count == 2 }
+            let open = try store.retentionMessages()
+            #expect(open.map(\.number) == [1, 2] && open.allSatisfy { $0.result == nil && $0.source == .nothing })
+            gate.open()
+            let shown = try await [first, second].sorted { $0.number < $1.number }
+            #expect(try store.retentionMessages() == shown)
+            #expect(shown.map(\.requestIdentifier) == open.map(\.requestIdentifier))
+            #expect(Set(shown.map(\.requestIdentifier)).count == 2 && shown.allSatisfy { $0.result == "SUCCESS" })
+        }
+    }
+
+    @Test func `a screen of a state that an import replaced meanwhile is not stored`() async throws {
+        let gate = Gate()
+        let server = RealtimeServer {
+            await gate.wait()
+            return HTTPResponse(status: 200, json: [:])
+        }
+        try await with(server, change: { $0.realtimeTimeout = .seconds(60) }) { test, _ in
+            let store = test.store
+            let empty = try await store.exportState()
+            async let shown = store.showRetentionMessage(of: "monthly", for: "anna")
+            try await until("the request is sent") { server.requests.count == 1 }
+            try await store.importState(empty)
+            gate.open()
+            #expect(try await shown.result == "SUCCESS")
+            #expect(try store.retentionMessages().isEmpty)
+        }
+    }
+
     // MARK: - The default message
 
     /// Answers that are not a choice of an approved message. Each has a part of the reason.
@@ -251,6 +319,39 @@ struct RetentionMessageTests {
             #expect(
                 try await test.store.showRetentionMessage(of: "monthly", for: "anna", locale: "de").source
                     == .defaultMessage)
+        }
+    }
+
+    static let positions: [(AppStoreServerAPI.HeaderPosition?, String?)] = [
+        (nil, nil), (.aboveBody, "ABOVE_BODY"), (.aboveImage, "ABOVE_IMAGE"),
+    ]
+
+    @Test(arguments: positions)
+    func `the place of the header, the image and the bullet points are shown as they were uploaded`(
+        position: AppStoreServerAPI.HeaderPosition?, shown: String?
+    ) async throws {
+        try await with(url: nil) { test, client in
+            let (full, bullet, id) = (UUID(), UUID(), UUID())
+            try await client.upload(Pictures.full, full)
+            try await client.upload(Pictures.bullet, bullet, size: "BULLET_POINT")
+            func point(_ text: String) -> JSONValue {
+                ["text": .string(text), "imageIdentifier": .string(bullet.uuidString), "altText": "a mark"]
+            }
+            var body: JSONValue = [
+                "header": "h", "body": "b",
+                "image": ["imageIdentifier": .string(full.uuidString), "altText": "a picture"],
+                "bulletPoints": [point("first"), point("second")],
+            ]
+            body["headerPosition"] = position.map { .string($0.rawValue) }
+            #expect(try await client.upload(message: body, id) == nil)
+            #expect(try await client.setDefault(id) == nil)
+            let screen = try await test.store.showRetentionMessage(of: "monthly", for: "anna")
+            #expect(screen.messageIdentifier == id && screen.headerPosition == shown)
+            #expect(screen.imageIdentifier == full && screen.altText == "a picture")
+            #expect(screen.bulletPoints == ["first", "second"])
+            let upload = try #require(try test.store.retentionUploads().messages.first)
+            #expect(upload.message["bulletPoints"]?[1]?["altText"] == "a mark")
+            #expect(upload.defaultFor == [.init(productID: "monthly", locale: "en-US")])
         }
     }
 
@@ -446,6 +547,11 @@ struct RetentionMessageTests {
             #expect(shown["source"] == "default" && shown["header"] == "Stay")
             let review = #"{"messageIdentifier":"\#(id)","state":"REJECTED"}"#
             #expect(try await send(.post, "/retention-messages/review", review)["code"] == nil)
+            let uploads = try await send(.get, "/retention-messages/uploads")
+            #expect(uploads["images"] == [] && uploads["messages"]?.arrayValue?.count == 1)
+            #expect(uploads["messages"]?[0]?["state"] == "REJECTED")
+            #expect(uploads["messages"]?[0]?["message"] == ["header": "Stay", "body": "You keep everything."])
+            #expect(uploads["messages"]?[0]?["defaultFor"] == [["productID": "monthly", "locale": "en-US"]])
             let cancelled = try await send(.post, "/accounts/anna/cancel", #"{"productID":"monthly","locale":"en-US"}"#)
             #expect(cancelled["retentionMessage"]?["source"] == "nothing")
             let list = try await send(.get, "/retention-messages?account=anna")
@@ -498,12 +604,41 @@ struct PerformanceTestTests {
             #expect(result.config == begun.config && result.target == RealtimeServer.url)
             #expect(result.failures == [:] && result.responseTimes?.p99 != nil)
             #expect(server.requests.count == begun.config?.totalRequests)
-            #expect(begun.config?.responseTimeThreshold == 700)
+            #expect(begun.config?.totalRequests == 100 && begun.config?.maxConcurrentRequests == 10)
+            #expect(begun.config?.responseTimeThreshold == 700 && begun.config?.successRateThreshold == 95)
+            #expect(begun.config?.totalDuration == 7000)
             let verifier = try test.verifier()
             let payloads = try server.requests.map { try verifier.realtimeRequest($0).payload }
             #expect(Set(payloads.compactMap(\.requestIdentifier)).count == payloads.count)
             #expect(payloads.allSatisfy { $0.originalTransactionId == id.rawValue })
         }
+    }
+
+    /// The times of the requests, and their average and percentiles by the nearest rank.
+    static let percentiles: [([Int], [Int])] = [
+        ((1...100).reversed(), [50, 50, 90, 95, 99]), ([7], [7, 7, 7, 7, 7]), ([30, 10], [20, 10, 30, 30, 30]),
+        ((1...10).map { $0 * 10 }, [55, 50, 90, 100, 100]), ((1...99).map { _ in 0 } + [1000], [10, 0, 0, 0, 0]),
+        ((1...98).map { _ in 1 } + [900, 500], [14, 1, 1, 1, 500]),
+    ]
+
+    @Test(arguments: percentiles)
+    func `the times of a test are summed up by average and nearest rank`(times: [Int], expected: [Int]) throws {
+        var result = API.PerformanceTestResultResponse(testing: RealtimeServer.url)
+        #expect(result.result == .pending && result.numPending == 100 && result.responseTimes == nil)
+        result.end(failures: [:], times: times)
+        let found = try #require(result.responseTimes)
+        #expect([found.average, found.p50, found.p90, found.p95, found.p99].compactMap(\.self) == expected)
+        #expect(result.result == .pass && result.successRate == 100 && result.numPending == 0)
+    }
+
+    @Test(arguments: [(0, AppStoreServerAPI.PerformanceTestStatus.pass), (5, .pass), (6, .fail), (100, .fail)])
+    func `a test passes from the success rate of its configuration on`(
+        failures: Int, expected: AppStoreServerAPI.PerformanceTestStatus
+    ) {
+        var result = API.PerformanceTestResultResponse(testing: RealtimeServer.url)
+        result.end(failures: [.timedOut: failures], times: Array(repeating: 1, count: 100))
+        #expect(result.result == expected && result.successRate == 100 - failures)
+        #expect(result.failures == (failures == 0 ? [:] : [.timedOut: failures]))
     }
 
     @Test func `a server that fails gets its failures by result`() async throws {

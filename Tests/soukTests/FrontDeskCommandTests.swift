@@ -1,8 +1,10 @@
 import CurlTransport
+import EntitlementServer
 import Foundation
 import HTTPCore
 import HostTestSupport
 import Primitives
+import SignedData
 import Testing
 
 /// The `souk store` commands that the front desk shows, for every form and button of the page.
@@ -10,6 +12,10 @@ import Testing
 struct FrontDeskCommandTests {
     private static let monthly = "com.example.darkroom.plus.monthly"
     private static let prints = "com.example.darkroom.prints.10"
+
+    /// A PNG file of 512 × 512 pixels, whose pixels cannot be decoded.
+    private static let picture =
+        "iVBORw0KGgoAAAANSUhEUgAAAgAAAAIACAIAAAAAAAAAAAAAA0lEQVQxMjMAAAAAAAAAAElFTkQAAAAA"
 
     /// Uses each visible button, form, checkbox and menu of a view, and returns the request and the command of each.
     /// The requests that change something are not sent. Of a dialog it also returns the command of each choice.
@@ -72,16 +78,14 @@ struct FrontDeskCommandTests {
             menu.value = [...menu.options].find((option) => option.value !== menu.value).value;
             menu.dispatchEvent(new Event("change", { bubbles: true }));
           });
-          const faults = document.querySelector("#fault-name");
           await each("main form:has([type=submit])", async (form) => {
             complete(form);
             form.requestSubmit();
-            if (form.id !== "add-fault") return;
-            for (const option of faults.options) {
+            for (const menu of form.querySelectorAll("#fault-name, #new-type, #new-subtype")) for (const option of menu.options) {
               await pause();
-              found.push({ control: "Inject " + faults.value, call: calls[calls.length - 1], command: line.textContent });
-              faults.value = option.value;
-              faults.dispatchEvent(new Event("change", { bubbles: true }));
+              found.push({ control: form.getAttribute("aria-label") + " " + menu.value, call: calls[calls.length - 1], command: line.textContent });
+              menu.value = option.value;
+              menu.dispatchEvent(new Event("change", { bubbles: true }));
               complete(form);
               form.requestSubmit();
             }
@@ -100,7 +104,8 @@ struct FrontDeskCommandTests {
             folder.file("store"), "--time-rate", "frozen", "--notifications-url", "http://127.0.0.1:1/apple",
         ])
         try await fill(service)
-        let views = ["account/ada", "families", "notifications", "scenarios", "settings"]
+        try await upload(to: service)
+        let views = ["account/ada", "families", "notifications", "retention", "scenarios", "settings"]
         var steps: [JSONValue] = [["until": "document.querySelectorAll('#transactions tbody tr').length > 2"]]
         for view in views {
             steps += [["evaluate": .string("location.hash = '/\(view)'")], ["evaluate": .string(Self.useAll)]]
@@ -152,6 +157,27 @@ struct FrontDeskCommandTests {
             sales?["transactions"]?.arrayValue?.first { $0["productID"]?.stringValue == Self.prints })
         let id = try #require(bought["transactionID"]?.stringValue)
         #expect(try await SoukExecutable.run(["store", "--url", service.url, "refund", id]).status == 0)
+    }
+
+    /// Uploads a message and an image, which wait for a review.
+    private func upload(to service: SoukService) async throws {
+        let set = ["store", "--url", service.url, "settings", "set", "retentionReview", "true"]
+        #expect(try await SoukExecutable.run(set).status == 0)
+        let api = try #require(service.greeting["serverAPI"])
+        let file = URL(fileURLWithPath: try #require(api["privateKey"]?.stringValue))
+        let client = AppStoreServerAPIClient(
+            configuration: .init(
+                key: AppStoreConnectKey(
+                    try SigningKey(Array(Data(contentsOf: file))), id: try #require(api["keyID"]?.stringValue),
+                    issuerID: try #require(api["issuerID"]?.stringValue), bundleID: "com.example.souk"),
+                baseURL: service.url), transport: CurlTransport.platformDefault())
+        try await client.uploadImage(UUID(), try #require(Base64.decode(Self.picture)), size: .bulletPoint)
+        try await client.uploadMessage(
+            UUID(),
+            .init {
+                $0.header = "Stay"
+                $0.body = "You keep your photos."
+            })
     }
 
     /// Runs each command in a shell, with an address at which no program listens. A valid command exits with 1, because

@@ -80,6 +80,7 @@ import Testing
         ("showRetentionMessage", "retention-messages show ada MONTHLY --locale en-US", [:]),
         ("cancel", "cancel ada MONTHLY --locale de-DE", [:]),
         ("retentionMessages", "retention-messages list --account ada", [:]),
+        ("retentionUploads", "retention-messages uploads", [:]),
         ("resume", "resume ada MONTHLY --renews-to YEARLY", [:]),
         ("resume", "resume ada MONTHLY --renews-to MONTHLY", [:]),
         ("increasePrice", "price-increase MONTHLY 99.99", [:]), ("priceIncreases", "price-increases", [:]),

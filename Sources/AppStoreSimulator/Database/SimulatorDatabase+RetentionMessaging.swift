@@ -110,6 +110,17 @@ extension SimulatorDatabase {
             [.text(product.rawValue), .text(locale)]) > 0
     }
 
+    /// Returns the products and locales that have a default message, by the message.
+    func defaultMessages() throws -> [UUID: [StoreControlWire.RetentionUploads.Place]] {
+        var places: [UUID: [StoreControlWire.RetentionUploads.Place]] = [:]
+        for row in try sql.query("SELECT * FROM default_message ORDER BY product, locale") {
+            guard let message = try row.id("message") else { continue }
+            places[message, default: []].append(
+                .init(productID: ProductID(unchecked: try row["product"]), locale: try row["locale"]))
+        }
+        return places
+    }
+
     var hasDefaultMessages: Bool {
         get throws { try sql.first("SELECT 1 FROM default_message LIMIT 1") != nil }
     }
@@ -120,17 +131,43 @@ extension SimulatorDatabase {
     func insert(
         _ shown: StoreControlWire.RetentionMessage, of account: Int64
     ) throws -> StoreControlWire.RetentionMessage {
-        let last: Int64? = try sql.first("SELECT max(id) AS id FROM shown_message")?["id"]
-        try ColumnRange.check(last ?? 0, in: ColumnRange.readable, as: "the number of a shown message")
         var shown = shown
-        shown.number = (last ?? 0) + 1
+        shown.number = try nextShownMessage()
         try sql.execute(
             "INSERT INTO shown_message (id, account, at, body) VALUES (?1, ?2, ?3, ?4)",
             [
                 .integer(shown.number), .integer(account), .integer(shown.at.microseconds),
-                .text(String(decoding: try WireJSON.encode(shown), as: UTF8.self)),
+                .text(try Self.text(of: shown)),
             ])
         return shown
+    }
+
+    /// Replaces what a customer saw. Does nothing if an import has replaced it meanwhile.
+    func replace(
+        _ old: StoreControlWire.RetentionMessage, with new: StoreControlWire.RetentionMessage
+    ) throws {
+        try sql.execute(
+            "UPDATE shown_message SET body = ?3 WHERE id = ?1 AND body = ?2",
+            [.integer(old.number), .text(try Self.text(of: old)), .text(try Self.text(of: new))])
+    }
+
+    /// Returns the identifier of the realtime request for the next shown message. It follows from the store's seed.
+    ///
+    /// An imported state has another revision of the clock, so its new requests get other identifiers.
+    func nextRealtimeRequest() throws -> UUID {
+        UUID(
+            namespace: .simulatedStore,
+            name: "realtime request \(try seed()) \(try clock().revision) \(try nextShownMessage())")
+    }
+
+    private func nextShownMessage() throws -> Int64 {
+        let last: Int64? = try sql.first("SELECT max(id) AS id FROM shown_message")?["id"]
+        try ColumnRange.check(last ?? 0, in: ColumnRange.readable, as: "the number of a shown message")
+        return (last ?? 0) + 1
+    }
+
+    private static func text(of shown: StoreControlWire.RetentionMessage) throws -> String {
+        String(decoding: try WireJSON.encode(shown), as: UTF8.self)
     }
 
     func shownMessages(
@@ -165,6 +202,14 @@ extension SimulatorDatabase {
                 .text(id.lowercased), .integer(now.microseconds), SQLValue(test.result == .pending),
                 .text(test.json.text()),
             ])
+    }
+
+    /// Returns the identifier of the next performance test. It follows from the store's seed, as that of a realtime
+    /// request does.
+    func nextPerformanceTest() throws -> UUID {
+        let count: Int64 = try sql.first("SELECT count(*) AS count FROM performance_test")?["count"] ?? 0
+        return UUID(
+            namespace: .simulatedStore, name: "performance test \(try seed()) \(try clock().revision) \(count + 1)")
     }
 
     var hasRunningPerformanceTest: Bool {

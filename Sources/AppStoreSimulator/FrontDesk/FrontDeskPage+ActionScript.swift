@@ -98,9 +98,9 @@ extension FrontDeskPage {
           },
         };
         $("sheet").querySelector("form").addEventListener("submit", (event) => { event.preventDefault(); sheet.submit(); });
-        // The button that opened the dialog may have been drawn again.
+        // The button that opened the dialog may have been drawn again. After Enter, a field of the closed dialog still has the focus.
         $("sheet").addEventListener("close", () => {
-          if (document.activeElement !== document.body) return;
+          if (document.activeElement !== document.body && !$("sheet").contains(document.activeElement)) return;
           const same = sheet.opener === undefined ? null : withKey(sheet.opener);
           (same || $("main")).focus({ preventScroll: true });
         });

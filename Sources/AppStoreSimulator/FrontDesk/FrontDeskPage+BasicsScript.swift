@@ -7,7 +7,7 @@ extension FrontDeskPage {
         // The values that the page shows, as the store last returned them.
         const state = {
           accounts: [], families: [], devices: [], products: [], withdrawn: [], offerCodes: [], batches: [], winBacks: [], transactions: [], subscriptions: [], orders: [], promoted: [],
-          notifications: [], settings: {}, account: null, view: "accounts", clock: null, isLoaded: false,
+          notifications: [], uploads: { images: [], messages: [] }, screens: [], settings: {}, account: null, view: "accounts", clock: null, isLoaded: false,
         };
 
         const svgTags = ["svg", "g", "rect", "text", "line", "path", "defs", "pattern", "circle"];
@@ -60,6 +60,24 @@ extension FrontDeskPage {
         };
         const path = (...parts) => "/control/v1/" + parts.map(encodeURIComponent).join("/");
 
+        // The most entries of a numbered list that the page reads. Later ones are read on request.
+        const readLimit = 5000;
+        // Reads the entries of a list after the known ones, and rereads from the first one that can still change. Returns the
+        // entries, and whether these are all.
+        const readNumbered = async (list, member, known, isOpen, limit, filter = {}) => {
+          const open = known.find(isOpen), last = known[known.length - 1];
+          let after = open ? open.number - 1 : last ? last.number : 0;
+          const read = known.filter((entry) => entry.number <= after);
+          for (;;) {
+            const room = Math.min(1000, limit - read.length);
+            if (room <= 0) return [read, false];
+            const { [member]: entries } = await request("GET", path(list) + "?" + new URLSearchParams({ ...filter, after, limit: room }));
+            read.push(...entries);
+            if (entries.length < room) return [read, true];
+            after = entries[entries.length - 1].number;
+          }
+        };
+
         const advice = {
           noAnswer: "Check that souk simulate is still running. This page connects again by itself.",
           closed: "The simulator is stopping. Start souk simulate again.",
@@ -72,6 +90,8 @@ extension FrontDeskPage {
           alreadyRevoked: "Reverse the refund first, or choose another transaction.",
           notRefunded: "Only a refunded transaction can be reversed.",
           notPending: "The purchase was decided elsewhere. The list shows the present state.",
+          unknownTransaction: "Use a transaction of this store.",
+          unknownMessage: "The app's server deleted it. The list shows the present state.",
           nothingToAnswer: "Increase the price of the product first.",
           tooManyTransactions: "Use an account with at most 10,000 transactions.",
           invalidProduct: "Choose a product of the catalogue that is still sold.",

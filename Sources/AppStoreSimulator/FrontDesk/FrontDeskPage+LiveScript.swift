@@ -76,7 +76,7 @@ extension FrontDeskPage {
               const [{ accounts }, { families }, { settings }] = await Promise.all([request("GET", path("accounts")), request("GET", path("families")), request("GET", path("settings"))]);
               Object.assign(state, { accounts, families, settings: Object.fromEntries(settings.map(({ name, value }) => [name, value])) });
               if (state.account === null && accounts.length > 0) state.account = accounts[0].name;
-              await Promise.all([this.readAccount(), readNotifications()]);
+              await Promise.all([this.readAccount(), readNotifications(), readRetention()]);
               state.isLoaded = true;
               $("connection").textContent = "";
             } catch (problem) {
@@ -85,7 +85,7 @@ extension FrontDeskPage {
               $("connection").textContent = problem.code === "noAnswer" ? "Not connected" : problem.message;
             }
             this.draw();
-            const now = fingerprint([state.accounts, state.transactions, state.subscriptions, state.orders, state.products, state.withdrawn, state.offerCodes, state.batches, state.winBacks, state.promoted, state.devices, state.notifications, state.settings]);
+            const now = fingerprint([state.accounts, state.transactions, state.subscriptions, state.orders, state.products, state.withdrawn, state.offerCodes, state.batches, state.winBacks, state.promoted, state.devices, state.notifications, state.uploads, state.screens, state.settings]);
             this.unchangedReads = now === this.last ? this.unchangedReads + 1 : 0;
             this.last = now;
             this.schedule(performance.now() - begin);
@@ -111,6 +111,7 @@ extension FrontDeskPage {
             drawFaults();
             drawFamilies();
             drawNotifications();
+            drawRetention();
             if (chosen()) { drawAccount(); drawOrders(); drawPromoted(); drawProducts(); drawOfferCodes(); drawCodeBatches(); drawSubscriptions(); drawTransactions(); }
           },
 
@@ -136,8 +137,8 @@ extension FrontDeskPage {
                 const query = state.clock ? "?" + new URLSearchParams({ after: state.clock.revision, wait: 30 }) : "";
                 const clock = await request("GET", path("clock") + query, undefined, this.poll.signal), isChanged = !state.clock || clock.revision !== state.clock.revision;
                 takeClock(clock);
-                // The state may have been replaced, and with it the notifications.
-                if (isChanged) { forgetNotifications(); await this.refresh(); }
+                // The state may have been replaced, and with it the notifications and screens.
+                if (isChanged) { forgetNumbered(); await this.refresh(); }
                 // A store that is shutting down answers the long poll at once, so the loop pauses after a fast answer.
                 if (isChanged || performance.now() - begin > 1000) { pause = 1000; continue; }
               } catch (problem) {
@@ -154,7 +155,7 @@ extension FrontDeskPage {
         const route = () => {
           const hash = location.hash.slice(1), found = /^\/account\/(.+)$/.exec(hash);
           if (hash === "main") return;
-          state.view = ["families", "notifications", "scenarios", "settings"].find((view) => hash === "/" + view) || "accounts";
+          state.view = ["families", "notifications", "retention", "scenarios", "settings"].find((view) => hash === "/" + view) || "accounts";
           document.querySelectorAll("[data-panel]").forEach((panel) => { panel.hidden = panel.dataset.panel !== state.view; });
           document.querySelectorAll("[data-view]").forEach((link) => {
             if (link.dataset.view === state.view) link.setAttribute("aria-current", "page");
@@ -162,7 +163,7 @@ extension FrontDeskPage {
           });
           let name = null;
           try { name = found && decodeURIComponent(found[1]); } catch { name = null; }
-          if (name === null || name === state.account) { live.draw(); return; }
+          if (name === null || name === state.account) { live.draw(); if (state.view === "retention") live.refresh(); return; }
           Object.assign(state, { account: name, devices: [], transactions: [], subscriptions: [], orders: [], promoted: [], offerCodes: [], batches: [], winBacks: [] });
           shown.transactions = pageSize;
           live.refresh().then(() => { if (chosen() && document.activeElement === document.body) $("account-title").focus({ preventScroll: true }); });

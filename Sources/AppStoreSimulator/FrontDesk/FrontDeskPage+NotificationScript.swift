@@ -1,30 +1,16 @@
 extension FrontDeskPage {
     /// The script of the notifications and their deliveries.
     static let notificationScript: StaticString = #"""
-        // The most notifications that the page reads. Later ones are read on request.
-        const notificationLimit = 5000;
-        const reader = { account: "", type: "", limit: notificationLimit, isComplete: true, generation: 0 };
-        const forgetNotifications = () => { reader.generation += 1; state.notifications = []; };
+        const reader = { account: "", type: "", limit: readLimit, isComplete: true, generation: 0 };
+        const forgetNumbered = () => { reader.generation += 1; Object.assign(state, { notifications: [], screens: [] }); };
 
-        // Reads new notifications, and rereads from the first notification that is not delivered yet.
         const readNotifications = async () => {
-          const { account, type, generation } = reader;
-          const open = state.notifications.find((notification) => notification.due || notification.attempts.some((attempt) => !attempt.result));
-          const last = state.notifications[state.notifications.length - 1];
-          let after = open ? open.number - 1 : last ? last.number : 0;
-          const kept = state.notifications.filter((notification) => notification.number <= after);
-          for (;;) {
-            const room = reader.limit - kept.length;
-            if (room <= 0) { reader.isComplete = false; break; }
-            const query = new URLSearchParams({ after, limit: Math.min(1000, room) });
-            if (account) query.set("account", account);
-            if (type) query.set("type", type);
-            const { notifications } = await request("GET", path("notifications") + "?" + query);
-            kept.push(...notifications);
-            if (notifications.length < Math.min(1000, room)) { reader.isComplete = true; break; }
-            after = notifications[notifications.length - 1].number;
-          }
-          if (generation === reader.generation) state.notifications = kept;
+          const { account, type, generation, limit } = reader;
+          const isOpen = (notification) => notification.due || notification.attempts.some((attempt) => !attempt.result);
+          const [notifications, isComplete] = await readNumbered("notifications", "notifications", state.notifications, isOpen, limit, { ...(account && { account }), ...(type && { type }) });
+          if (generation !== reader.generation) return;
+          reader.isComplete = isComplete;
+          state.notifications = notifications;
         };
 
         const resultText = (attempt) => attempt.result || "under way";
@@ -47,6 +33,8 @@ extension FrontDeskPage {
           const types = Array.from(new Set([...state.notifications.map((notification) => notification.type), reader.type])).filter(Boolean).sort();
           draw($("notification-type"), [types, reader.type], () => [["", "every type"], ...types.map((type) => [type, type])]
             .map(([value, words]) => make("option", { value, selected: value === reader.type }, words)));
+          const renewing = state.transactions.filter((sale) => sale.claims.type === "Auto-Renewable Subscription").slice(-50).reverse();
+          draw($("known-transactions"), renewing, () => renewing.map((sale) => make("option", { value: sale.transactionID }, nameOf(sale.productID) + ", " + state.account)));
           const found = state.notifications.slice().reverse();
           draw($("notifications"), [found, Array.from(opened), shown.notifications, reader.isComplete], () => {
             if (found.length === 0) return make("p", { class: "soft" }, "There are no notifications.");
@@ -66,13 +54,13 @@ extension FrontDeskPage {
             });
             return [table("Notifications, newest first", [["Type"], ["Time", "wide"], ["Account", "wide"], ["Delivery"], [make("span", { class: "hidden-label" }, "Details"), "end"]], rows),
               more("notifications", found.length, drawNotifications),
-              !reader.isComplete && make("button", { type: "button", "data-key": "read more", click: () => { reader.limit += notificationLimit; live.refresh(); } }, "Read later notifications")];
+              !reader.isComplete && readMore("notifications", reader)];
           });
         };
 
         const filterNotifications = () => {
-          Object.assign(reader, { account: $("notification-account").value, type: $("notification-type").value, limit: notificationLimit });
-          forgetNotifications();
+          Object.assign(reader, { account: $("notification-account").value, type: $("notification-type").value, limit: readLimit });
+          forgetNumbered();
           shown.notifications = pageSize;
           live.refresh();
         };
@@ -80,6 +68,22 @@ extension FrontDeskPage {
         $("notification-type").addEventListener("change", filterNotifications);
         $("deliver").addEventListener("click", () => act(deliver));
         $("deliver").title = command("notifications deliver");
+
+        // A type has a transaction or a subtype. Only the control that it has is visible.
+        const offerTypeFields = () => document.querySelectorAll("[data-new]").forEach((box) => {
+          const isUsed = (box.dataset.new === "subtype") === ($("new-type").value === "EXTERNAL_PURCHASE_TOKEN");
+          box.hidden = !isUsed;
+          box.querySelector("select, input").disabled = !isUsed;
+        });
+        $("new-type").addEventListener("change", offerTypeFields);
+        $("new-notification").addEventListener("submit", (event) => {
+          event.preventDefault();
+          const type = $("new-type").value, transactionID = $("new-transaction").value.trim(), subtype = $("new-subtype").value;
+          const [fields, options] = $("new-transaction").disabled ? [{ subtype }, ["--subtype", subtype]] : [{ transactionID }, ["--transaction", transactionID]];
+          perform({ call: ["POST", path("notifications"), { type, ...fields }], command: command("notifications create", [type], options),
+            done: (notification) => "The notification " + notification.type + " " + notification.uuid + " is created." });
+        });
+        offerTypeFields();
 
         """#
 

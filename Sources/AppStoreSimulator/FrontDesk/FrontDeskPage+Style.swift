@@ -84,7 +84,8 @@ extension FrontDeskPage {
         .sale { display: flex; flex-wrap: wrap; gap: .4rem .8rem; align-items: center; justify-content: space-between; }
         .minor button { min-height: 1.8rem; padding: .15rem .6rem; font-size: .84rem; }
         #redeem input, #redeem select { flex: 1 1 7rem; max-width: 14rem; }
-        #add-fault .inline { border: 0; padding: 0; }
+        .inline .inline { border: 0; padding: 0; } .inline p { flex-basis: 100%; font-size: .86rem; }
+        .line.between { justify-content: space-between; }
         .price { font-weight: 650; font-variant-numeric: tabular-nums; } .price .soft { font-weight: 400; }
         .pill { display: inline-block; white-space: nowrap; overflow-wrap: normal; padding: .08rem .5rem; border-radius: 1rem; font-size: .78rem; font-weight: 650; background: var(--paper); color: var(--soft); }
         .pill.good { background: var(--good-soft); color: var(--good); }
@@ -95,8 +96,8 @@ extension FrontDeskPage {
         table { border-collapse: collapse; width: 100%; font-size: .9rem; }
         th, td { text-align: start; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); vertical-align: baseline; overflow-wrap: anywhere; }
         thead th { font-size: .8rem; color: var(--soft); font-weight: 600; border-bottom-width: 2px; }
-        th[scope=row] { font-weight: 600; }
-        #transactions th[scope=row], #notifications th[scope=row] { min-width: 8.6rem; } td.word { overflow-wrap: normal; }
+        th[scope=row] { font-weight: 600; } th[scope=row] .below { font-weight: 400; }
+        #transactions th[scope=row], #notifications th[scope=row], #screens th[scope=row] { min-width: 8.6rem; } td.word { overflow-wrap: normal; }
         th[scope=row] code { display: block; font-weight: 400; color: var(--soft); font-size: .8rem; }
         th[scope=row] code.name { color: var(--ink); font-weight: 600; font-size: .86rem; }
         td { font-variant-numeric: tabular-nums; }
@@ -116,6 +117,13 @@ extension FrontDeskPage {
         .steps { padding-left: 0; list-style: none; } .steps li { margin: .35rem 0; }
         .difference { margin: .5rem 0 .9rem 1rem; }
         .difference .expected { color: var(--error); } .difference .actual { color: var(--good); }
+        .screen { border-left: 2px solid var(--line); padding-left: .8rem; }
+        .screen, .message { display: grid; gap: .5rem; grid-template-columns: minmax(0, 1fr); overflow-wrap: anywhere; }
+        .message { max-width: 32rem; padding: .8rem .9rem; border: 1px solid var(--line); border-radius: .6rem; background: var(--paper); }
+        .picture { display: flex; flex-wrap: wrap; gap: .2rem .6rem; align-items: baseline; padding: .5rem .7rem; border: 1px dashed var(--line); border-radius: .4rem; font-size: .86rem; }
+        .picture code { font-size: .78rem; }
+        .points { margin: 0; padding-left: 1.2rem; } .points .picture { margin-top: .25rem; }
+        .offered { border-top: 1px solid var(--line); padding-top: .5rem; font-weight: 600; } .offered code { font-weight: 400; }
         summary { cursor: pointer; font-size: .88rem; color: var(--soft); width: fit-content; }
         #subscriptions { display: grid; gap: 1.2rem; grid-template-columns: minmax(0, 1fr); }
         .timeline { display: block; overflow: hidden; }
@@ -158,7 +166,7 @@ extension FrontDeskPage {
           .wide { display: none; } .narrow { display: block; }
           th, td { padding-right: .5rem; }
           th[scope=row] code.name { font-size: .78rem; }
-          #transactions th[scope=row], #notifications th[scope=row] { min-width: 7.4rem; }
+          #transactions th[scope=row], #notifications th[scope=row] { min-width: 7.4rem; } #screens th[scope=row] { min-width: 5.6rem; }
           .pair { grid-template-columns: minmax(0, 1fr); }
         }
         @media (min-width: 80rem) and (min-height: 40rem) {

@@ -95,9 +95,9 @@ extension FrontDeskPage {
         """#
 
     static let subscriptionScript: StaticString = #"""
-        const subscriptionAction = (account, subscription, label, word, done, rest = {}) => ({
+        const subscriptionAction = (account, subscription, label, word, done, { after, ...rest } = {}) => ({
           label, ...rest, plan: () => ({ call: ["POST", accountPath(account, word), { productID: subscription.productID }],
-            command: command(word, [account, subscription.productID]), done }),
+            command: command(word, [account, subscription.productID]), done, after }),
         });
         const plansOf = (subscription) => state.products.filter((product) => product.subscription && product.subscription.groupID === subscription.groupID);
         // Whether another period follows, in a commitment after its last bill.
@@ -111,6 +111,8 @@ extension FrontDeskPage {
               command: command("resume", [account, subscription.productID], isSame ? [] : ["--renews-to", renewsTo]), done: "The subscription renews to " + renewsTo + "." };
           },
         });
+        // The store shows the retention message before it cancels, and returns it with the transaction.
+        const cancelled = ({ commitment }) => ({ retentionMessage }) => "The subscription ends with its " + (commitment ? "commitment." : "period.") + (retentionMessage ? " " + screenText(retentionMessage) : "");
         const consent = (account, subscription, agrees) => ({
           label: agrees ? "Agree to the price" : "Decline the price", tone: agrees ? "main" : undefined, isRisky: !agrees,
           title: agrees ? undefined : "Decline the higher price?", warning: agrees ? undefined : "The subscription ends with its period.",
@@ -145,7 +147,7 @@ extension FrontDeskPage {
           if (hasStatus("expired", "revoked")) return [];
           return [
             subscription.priceIncrease === "pending" && [button(consent(account, subscription, true), about), button(consent(account, subscription, false), about)],
-            renewsOf(subscription) && actionButton("Cancel", "cancel", subscription.commitment ? "The subscription ends with its commitment." : "The subscription ends with its period."), button(resume(account, subscription), about),
+            renewsOf(subscription) && [button(openScreen(account, subscription), about), actionButton("Cancel", "cancel", cancelled(subscription), { after: (sale) => keepScreen(account, subscription, sale.retentionMessage) })], button(resume(account, subscription), about),
             onePeriod(subscription), actionButton("Renew now", "renew", "The next period is sold."), actionButton("Fail billing", "fail-billing", "Payments fail from the next renewal on."),
             actionButton("Resolve billing", "resolve-billing", "Payments work again."),
             actionButton("Expire", "expire", "The period has ended.", { title: "End the current period of " + about + "?", isRisky: true, warning: "The customer loses access now. This cannot be reversed." }),
@@ -156,7 +158,7 @@ extension FrontDeskPage {
           const account = state.account, width = $("subscriptions").clientWidth || 800, now = virtualNow();
           const begin = state.transactions.length > 0 ? Date.parse(state.transactions[0].purchaseDate) : now;
           const step = Math.floor(200 * Math.log(Math.max(1, now - begin)));
-          draw($("subscriptions"), [account, state.subscriptions, state.transactions, state.products, step, Math.floor(width / 150)], () => {
+          draw($("subscriptions"), [account, state.subscriptions, state.transactions, state.products, state.subscriptions.map((subscription) => screens.get(screenKey(account, subscription))), step, Math.floor(width / 150)], () => {
             if (state.subscriptions.length === 0) return make("p", { class: "soft" }, "This account has no subscription.");
             const cards = state.subscriptions.map((subscription) => {
               const [word, tone] = statuses[subscription.status] || [subscription.status, ""], [date, text] = nextOf(subscription);
@@ -164,7 +166,7 @@ extension FrontDeskPage {
                 subscription.commitment && pill("bill " + subscription.commitment.bill + " of " + subscription.commitment.billCount, "plain"),
                 !renewsOf(subscription) && subscription.status === "active" && pill("will not renew", "warn"),
                 subscription.priceIncrease && pill("price increase " + subscription.priceIncrease, "warn")),
-                make("p", { class: "soft" }, date ? ["On ", timeElement(date), ": ", text, "."] : text), make("div", { class: "buttons" }, subscriptionButtons(account, subscription)));
+                make("p", { class: "soft" }, date ? ["On ", timeElement(date), ": ", text, "."] : text), make("div", { class: "buttons" }, subscriptionButtons(account, subscription)), screenBox(account, subscription));
             });
             return [timeline(state.subscriptions, width), make("ul", { class: "list", "aria-label": "Subscriptions" }, cards)];
           });

@@ -4,7 +4,7 @@ extension FrontDeskPage {
         const transactionPath = (id, ...parts) => path("transactions", id, ...parts);
         const opened = new Set();
         const pageSize = 100;
-        const shown = { transactions: pageSize, notifications: pageSize };
+        const shown = { transactions: pageSize, notifications: pageSize, messages: pageSize, images: pageSize, screens: pageSize };
 
         const transactionAction = (label, word, id, done, rest = {}) => ({
           label, ...rest, plan: () => ({ call: ["POST", transactionPath(id, word)], command: command(word, [id]), done }),
@@ -74,6 +74,7 @@ extension FrontDeskPage {
           make("thead", {}, make("tr", {}, heads.map(([text, style]) => make("th", { scope: "col", class: style }, text)))), make("tbody", {}, rows)));
         const more = (name, count, redraw) => count > shown[name] && make("button", { type: "button", "data-key": "more " + name,
           click: () => { shown[name] += pageSize; redraw(); } }, "Show more of " + count.toLocaleString("en"));
+        const readMore = (name, reader) => make("button", { type: "button", "data-key": "read more " + name, click: () => { reader.limit += readLimit; live.refresh(); } }, "Read later " + name);
 
         const drawTransactions = () => {
           const sales = state.transactions, latest = sales.slice().reverse().slice(0, shown.transactions);

@@ -1,3 +1,4 @@
+import AppStorePayloads
 import WebPages
 
 extension FrontDeskPage {
@@ -103,7 +104,36 @@ extension FrontDeskPage {
             <select id="notification-type"></select>
             <button type="button" id="deliver">Deliver now</button>
             </form>
+            <form id="new-notification" class="inline" aria-label="Create a notification">
+            <label for="new-type">New notification</label>
+            <select id="new-type" aria-describedby="new-about">\
+            \((SimulatedAppStore.createdTypes + [.externalPurchaseToken]).map { Self.option($0.rawValue) }.joined())</select>
+            <span class="inline" data-new="transaction"><label for="new-transaction">Transaction</label>
+            <input id="new-transaction" list="known-transactions" inputmode="numeric" pattern="[0-9]{1,19}" maxlength="19" \
+            autocomplete="off" title="The number of a transaction of an auto-renewable subscription" required>
+            <datalist id="known-transactions"></datalist></span>
+            <span class="inline" data-new="subtype" hidden><label for="new-subtype">Subtype</label>
+            <select id="new-subtype" disabled>\
+            \(SimulatedAppStore.tokenSubtypes.map { Self.option($0.rawValue) }.joined())</select></span>
+            <button type="submit">Create</button>
+            <p id="new-about" class="soft">No action on this page sends notifications of these types.</p>
+            </form>
             <div id="notifications"></div>
+            """)
+    }
+
+    /// The uploaded retention messages and images with their reviews, and what customers saw before they cancelled.
+    var retentionView: HTML {
+        Self.view(
+            "retention", titled: "Retention messages",
+            """
+            <p id="retention-note" class="soft"></p>
+            <h3 id="messages-title">Messages</h3>
+            <ul id="uploaded-messages" class="list" aria-labelledby="messages-title"></ul>
+            <h3 id="images-title">Images</h3>
+            <ul id="uploaded-images" class="list" aria-labelledby="images-title"></ul>
+            <h3>Screens before cancelling</h3>
+            <div id="screens"></div>
             """)
     }
 
@@ -194,9 +224,11 @@ extension FrontDeskPage {
         }
         return """
             <select id="setting-\(number)"\(about)>\
-            \(choices.map { text -> HTML in "<option>\(text)</option>" }.joined())</select>
+            \(choices.map(Self.option).joined())</select>
             """
     }
+
+    private static func option(_ text: String) -> HTML { "<option>\(text)</option>" }
 }
 
 extension StoreSetting {

@@ -23,8 +23,8 @@ struct FrontDeskPage: Sendable {
             scripts: [
                 Self.basicsScript, Self.actionScript, Self.documentScript, Self.accountScript, Self.productScript,
                 Self.offerCodeScript, Self.transactionScript, Self.timelineScript, Self.subscriptionScript,
-                Self.familyScript,
-                Self.notificationScript, Self.scenarioScript, Self.settingScript, Self.faultScript, Self.clockScript,
+                Self.familyScript, Self.retentionScript, Self.notificationScript, Self.scenarioScript,
+                Self.settingScript, Self.faultScript, Self.clockScript,
                 Self.liveScript,
             ])
         page.asksItsServer = true
@@ -40,6 +40,7 @@ struct FrontDeskPage: Sendable {
         <nav aria-label="Views">
         <a href="#/accounts" data-view="accounts">Accounts</a><a href="#/families" data-view="families">Families</a>\
         <a href="#/notifications" data-view="notifications">Notifications</a>\
+        <a href="#/retention" data-view="retention">Retention</a>\
         <a href="#/scenarios" data-view="scenarios">Scenarios</a>\
         <a href="#/settings" data-view="settings">Settings</a>\
         <a href="#/settings" id="faults-note" class="warn" hidden></a>
@@ -51,13 +52,14 @@ struct FrontDeskPage: Sendable {
         \(accountsView)
         \(familiesView)
         \(notificationsView)
+        \(retentionView)
         \(scenariosView)
         \(settingsView)
         </main>
         <footer>
         <section id="result" aria-label="Last action">
         <p id="outcome" role="status">Each action shows its command here.</p>
-        <div class="command" id="last-command" hidden><code></code><button type="button">Copy</button></div>
+        <div class="command" id="last-command" hidden><code tabindex="0" role="region" aria-label="Command"></code><button type="button">Copy</button></div>
         <details id="earlier" hidden><summary>Earlier commands</summary><ol></ol></details>
         </section>
         </footer>

@@ -66,6 +66,11 @@ extension SimulatedAppStore {
         try await recordEvent({ try $0.existingAccount(account) }) { try $0.notifyOfRescindedConsent() }
     }
 
+    /// The types of notifications about a subscription that `createNotification` takes.
+    static let createdTypes: [AppStoreServerAPI.NotificationType] = [.metadataUpdate, .migration, .priceChange]
+    /// The subtypes of `EXTERNAL_PURCHASE_TOKEN` that `createNotification` takes; the first one is the default.
+    static let tokenSubtypes: [AppStoreServerAPI.Subtype] = [.unreported, .created, .activeTokenReminder]
+
     /// Creates a notification of a type that no simulated event sends, and sends it.
     ///
     /// - Parameter new: The type and, except for `EXTERNAL_PURCHASE_TOKEN`, a transaction of a subscription.
@@ -80,8 +85,7 @@ extension SimulatedAppStore {
         switch type {
         case .externalPurchaseToken:
             let subtype = new.subtype.map { AppStoreServerAPI.Subtype(rawValue: $0) } ?? .unreported
-            let known: [AppStoreServerAPI.Subtype] = [.unreported, .created, .activeTokenReminder]
-            guard new.transactionID == nil, known.contains(subtype) else {
+            guard new.transactionID == nil, Self.tokenSubtypes.contains(subtype) else {
                 throw SimulatorError(
                     .invalidValue,
                     "EXTERNAL_PURCHASE_TOKEN has no transaction, and the subtype UNREPORTED, CREATED or "
@@ -91,7 +95,7 @@ extension SimulatedAppStore {
             uuid = try await writeNotification {
                 try $0.writeExternalPurchaseToken(subtype, appAppleID: appAppleID, at: $1)
             }
-        case .metadataUpdate, .migration, .priceChange:
+        case _ where Self.createdTypes.contains(type):
             guard new.subtype == nil, let transaction = new.transactionID else {
                 throw SimulatorError(.invalidValue, "\(new.type) needs a transaction, and has no subtype.")
             }

@@ -28,8 +28,8 @@ struct PerformanceTest: Sendable {
 
     let delivery: NotificationDelivery
     let url: String
-    /// Returns a new signed payload.
-    let payload: @Sendable () throws -> String
+    /// Returns the signed payload of a request, by its number from 1.
+    let payload: @Sendable (Int) throws -> String
 
     /// Sends every request and returns the results with their times. Calls `report` after each. Returns fewer results if
     /// the task is cancelled.
@@ -42,7 +42,7 @@ struct PerformanceTest: Sendable {
             func begin() {
                 guard begun < Self.requests, !Task.isCancelled else { return }
                 begun += 1
-                group.addTask { await send() }
+                group.addTask { [number = begun] in await send(number) }
             }
             for _ in 0..<Self.concurrency { begin() }
             for await result in group {
@@ -54,10 +54,10 @@ struct PerformanceTest: Sendable {
         }
     }
 
-    private func send() async -> (Result, Int)? {
+    private func send(_ number: Int) async -> (Result, Int)? {
         let begin = ContinuousClock.now
         do {
-            var (result, body) = try await delivery.exchange(try payload(), to: url)
+            var (result, body) = try await delivery.exchange(try payload(number), to: url)
             if result == .success, (try? AppStoreServerAPI.RealtimeResponseBody(json: JSONValue(parsing: body))) == nil
             {
                 result = .invalidResponse

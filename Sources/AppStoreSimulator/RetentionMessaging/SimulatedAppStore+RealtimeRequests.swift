@@ -35,10 +35,13 @@ extension SimulatedAppStore {
             number: 0, at: customer.now.wholeMilliseconds, account: account.rawValue,
             productID: customer.state.current.plan.productID,
             originalTransactionID: TransactionID(unchecked: "\(customer.state.record.originalID)"), locale: locale)
-        if let url = try realtimeURL() { try await ask(url, about: customer, &shown) }
+        let stored = try await ask(about: customer, &shown)
         if shown.source == .nothing { try showDefaultMessage(&shown) }
-        return try await database.write { [shown] in
-            try SimulatorDatabase($0).insert(shown, of: customer.state.record.accountID)
+        return try await database.write { [shown] sql in
+            let db = SimulatorDatabase(sql)
+            guard let stored else { return try db.insert(shown, of: customer.account.id) }
+            try db.replace(stored, with: shown)
+            return shown
         }
     }
 
@@ -110,23 +113,32 @@ extension SimulatedAppStore {
 
     // MARK: - The choice of the app's server
 
-    /// Asks the app's server, and sets the chosen message or the reason why there is none.
+    /// Asks the app's server if the setting `realtimeURL` is set, and sets the chosen message or the reason why there is
+    /// none. Returns the screen as it is stored before the request is sent; `nil` if none is sent.
     private func ask(
-        _ url: String, about customer: CancellingCustomer, _ shown: inout StoreControlWire.RetentionMessage
-    ) async throws {
+        about customer: CancellingCustomer, _ shown: inout StoreControlWire.RetentionMessage
+    ) async throws -> StoreControlWire.RetentionMessage? {
+        guard let url = try realtimeURL() else { return nil }
         guard let transport = configuration.notificationTransport else {
             shown.refusal = "This store was opened without a transport, so it sends no requests."
-            return
+            return nil
         }
-        let id = UUID()
-        shown.requestIdentifier = id
+        let id: UUID
+        (shown, id) = try await database.write { [shown] sql in
+            let db = SimulatorDatabase(sql)
+            let id = try db.nextRealtimeRequest()
+            var screen = shown
+            screen.requestIdentifier = id
+            return (try db.insert(screen, of: customer.account.id), id)
+        }
+        let stored = shown
         let (result, body) = try await answer(of: url, over: transport) { [self] in
             try signedRealtimeRequest(customer.state, locale: shown.locale, id, at: customer.now)
         }
         shown.result = result.rawValue
         guard result == .success else {
             shown.refusal = "The server did not answer with status 200 in time."
-            return
+            return stored
         }
         do {
             let choice = try RealtimeChoice(body)
@@ -138,6 +150,7 @@ extension SimulatedAppStore {
         } catch let refusal as RealtimeChoice.Refusal {
             shown.refusal = refusal.reason
         }
+        return stored
     }
 
     /// Sends the request, with the errors and the latency that the settings inject. A cancelled request has failed.

@@ -109,6 +109,25 @@ extension SimulatedAppStore {
         try await set(.realtimeURL, to: StoreSetting.realtimeURL.defaultValue)
     }
 
+    /// Returns the uploaded images and messages, oldest first.
+    package func retentionUploads() throws -> StoreControlWire.RetentionUploads {
+        try database.read { sql in
+            let db = SimulatorDatabase(sql)
+            let places = try db.defaultMessages()
+            return StoreControlWire.RetentionUploads(
+                images: try db.retentionImages().map {
+                    .init(
+                        imageIdentifier: $0.id, at: $0.at, size: $0.size.rawValue, width: $0.width, height: $0.height,
+                        state: $0.state.rawValue)
+                },
+                messages: try db.retentionMessages().map {
+                    .init(
+                        messageIdentifier: $0.id, at: $0.at, state: $0.state.rawValue, message: $0.body.json,
+                        defaultFor: places[$0.id] ?? [])
+                })
+        }
+    }
+
     /// Reviews an uploaded message, as Apple does before it is shown to customers.
     ///
     /// - Parameters:
@@ -150,17 +169,20 @@ extension SimulatedAppStore {
         guard let url = try realtimeURL(), let transport = configuration.notificationTransport else {
             throw ServerRefusal(.invalidPerformanceTestRequest, "No URL for realtime requests is set.")
         }
-        let id = UUID()
-        try await database.write { [virtualClock] sql in
+        let id = try await database.write { [virtualClock] sql in
             let db = SimulatorDatabase(sql)
             guard try !db.hasRunningPerformanceTest else { throw Code.existingPerformanceTestRun }
+            let id = try db.nextPerformanceTest()
             try db.save(.init(testing: url), id, at: try db.now(virtualClock))
+            return id
         }
         let test = PerformanceTest(
             delivery: NotificationDelivery(transport: transport, deadline: PerformanceTest.threshold), url: url
-        ) { [self] in
+        ) { [self] number in
             try signedRealtimeRequest(
-                state, locale: Self.defaultLocale(of: configuration), UUID(), at: virtualClock.now())
+                state, locale: Self.defaultLocale(of: configuration),
+                UUID(namespace: .simulatedStore, name: "performance request \(id.lowercased) \(number)"),
+                at: virtualClock.now())
         }
         performanceTest.withLock { running in
             running = RunningTest(id: id, pending: PerformanceTest.requests, task: Task { await run(test, id) })

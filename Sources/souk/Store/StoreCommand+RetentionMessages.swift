@@ -33,6 +33,12 @@ extension StoreCommand {
                 StoreText.table)
         },
         action(
+            "retention-messages uploads", "List the uploaded messages and images with their states"
+        ) { client, _ in
+            try await client.ask(
+                .get, "/retention-messages/uploads", as: StoreControlWire.RetentionUploads.self, StoreText.table)
+        },
+        action(
             "retention-messages show ACCOUNT PRODUCT", "Show the message before a cancellation, and do not cancel",
             options: [locale]
         ) { client, arguments in
@@ -72,6 +78,23 @@ extension StoreText {
                     $0.source.rawValue, $0.header ?? $0.refusal ?? "–",
                 ]
             })
+    }
+
+    static func table(_ all: StoreControlWire.RetentionUploads) -> TerminalText {
+        let messages = all.messages.map {
+            [
+                "message", $0.messageIdentifier.uuidString.lowercased(), $0.state, date($0.at),
+                $0.message["header"]?.stringValue ?? "–",
+                $0.defaultFor.map { "\($0.productID) \($0.locale)" }.joined(separator: ", "),
+            ]
+        }
+        let images = all.images.map {
+            [
+                "image", $0.imageIdentifier.uuidString.lowercased(), $0.state, date($0.at),
+                "\($0.size), \($0.width) × \($0.height)", "",
+            ]
+        }
+        return table(["upload", "identifier", "state", "at (UTC)", "content", "default for"], messages + images)
     }
 
     static func line(_ screen: StoreControlWire.RetentionMessage) -> TerminalText {

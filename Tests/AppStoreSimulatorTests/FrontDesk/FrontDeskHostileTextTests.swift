@@ -41,7 +41,7 @@ struct FrontDeskHostileTextTests {
             }
           };
           const accounts = [...document.querySelectorAll("#accounts a")].map((link) => [link.getAttribute("href"), link.querySelector(".name").textContent]);
-          for (const [view, name] of [...accounts, ["#/families"], ["#/notifications"], ["#/scenarios"], ["#/settings"]]) {
+          for (const [view, name] of [...accounts, ["#/families"], ["#/notifications"], ["#/retention"], ["#/scenarios"], ["#/settings"]]) {
             location.hash = view;
             await pause(500);
             if (name !== undefined) {
@@ -80,6 +80,7 @@ struct FrontDeskHostileTextTests {
             for text in Self.texts { count += try await Self.send(text, to: test) }
             #expect(count > 100 * Self.texts.count)
             try await test.importHostileNames(Self.texts)
+            for text in Self.texts { try await test.showHostileMessage(text) }
             let answers = try await test.browse(
                 [
                     DeskStep.wait("document.querySelectorAll('#accounts a').length >= \(Self.texts.count)"),
@@ -192,6 +193,31 @@ extension TestStore {
                 })
         }
         try await store.importState(state)
+    }
+}
+
+extension TestStore {
+    /// Uploads a message with hostile text in every member, which a customer with a hostile name sees before cancelling.
+    fileprivate func showHostileMessage(_ text: String) async throws {
+        let (client, message, full, bullet) = (try ServerClient(self), UUID(), UUID(), UUID())
+        try await client.upload(Pictures.full, full)
+        try await client.upload(Pictures.bullet, bullet, size: "BULLET_POINT")
+        let hostile = JSONValue.string(text)
+        let body: JSONValue = [
+            "header": hostile, "body": hostile,
+            "image": ["imageIdentifier": .string(full.uuidString), "altText": hostile],
+            "bulletPoints": [
+                ["text": hostile, "imageIdentifier": .string(bullet.uuidString), "altText": hostile]
+            ],
+        ]
+        #expect(try await client.upload(message: body, message) == nil)
+        let plan = try #require(store.catalogues.home.products.first { $0.subscription != nil }).id
+        let locale = SimulatedAppStore.defaultLocale(of: store.configuration)
+        try await store.setDefaultMessage(message, of: plan, locale: locale)
+        let account = AccountName(unchecked: "r" + text)
+        try await store.createAccount(account)
+        try await buy(plan, account)
+        #expect(try await store.showRetentionMessage(of: plan, for: account).messageIdentifier == message)
     }
 }
 

@@ -333,6 +333,33 @@ struct RetentionEndpointTests {
         }
     }
 
+    @Test func `the lists have the state of each image and message`() async throws {
+        try await TestStore.withServer { test, client in
+            try await test.set(.retentionReview, true)
+            let (image, id) = (UUID(), UUID())
+            try await client.upload(Pictures.full, image)
+            #expect(try await client.upload(message: ["header": "h", "body": "b"], id) == nil)
+            func check(_ imageState: API.ImageState, _ messageState: API.MessageState) async throws {
+                let images = try await client.get("\(Self.path)/image/list", as: API.GetImageListResponse.self)
+                let messages = try await client.get("\(Self.path)/message/list", as: API.GetMessageListResponse.self)
+                #expect(images.imageIdentifiers?.map(\.imageIdentifier) == [image])
+                #expect(images.imageIdentifiers?.map(\.imageState) == [imageState])
+                #expect(messages.messageIdentifiers?.map(\.messageIdentifier) == [id])
+                #expect(messages.messageIdentifiers?.map(\.messageState) == [messageState])
+                let uploads = try test.store.retentionUploads()
+                #expect(uploads.images.map(\.state) == [imageState.rawValue])
+                #expect(uploads.messages.map(\.state) == [messageState.rawValue])
+            }
+            try await check(.pending, .pending)
+            try await test.store.reviewRetentionImage(image, .rejected)
+            try await test.store.reviewRetentionMessage(id, .approved)
+            try await check(.rejected, .approved)
+            try await test.store.reviewRetentionImage(image, .approved)
+            try await test.store.reviewRetentionMessage(id, .rejected)
+            try await check(.approved, .rejected)
+        }
+    }
+
     // MARK: - The URL
 
     @Test func `the URL for realtime requests is set, read and deleted`() async throws {

@@ -22,6 +22,10 @@ extension StoreEndpoints {
                     limit: Int(call.integer("limit") ?? 100)))
         },
         endpoint(
+            .get, path + "/uploads", "retentionUploads",
+            "List the messages and images that the app's server uploaded, with their states, oldest first"
+        ) { call in try call.store.retentionUploads() },
+        endpoint(
             .post, path + "/review", "reviewRetentionMessage", "Approve or reject an uploaded message or image",
             taking: StoreControlWire.RetentionReview.self, refusals: [.unknownMessage]
         ) { call, body in

@@ -39,6 +39,37 @@ extension StoreControlWire.RetentionMessages: WireModel {
     ])
 }
 
+extension StoreControlWire.RetentionUploads: WireModel {
+    static let schemaName = "RetentionUploads"
+    static let schema = WireSchema.object([
+        .required("images", .array(of: Image.self)), .required("messages", .array(of: Message.self)),
+    ])
+}
+
+extension StoreControlWire.RetentionUploads.Image: WireModel {
+    static let schemaName = "UploadedImage"
+    static let schema = WireSchema.object([
+        .required("imageIdentifier", .uuid), .required("at", .date),
+        .required("size", .choice(UploadedImage.sizes.map(\.rawValue))), .required("width", .integer),
+        .required("height", .integer), .required("state", .choice(UploadedImage.states.map(\.rawValue))),
+    ])
+}
+
+extension StoreControlWire.RetentionUploads.Message: WireModel {
+    static let schemaName = "UploadedMessage"
+    static let schema = WireSchema.object([
+        .required("messageIdentifier", .uuid), .required("at", .date),
+        .required("state", .choice(UploadedMessage.states.map(\.rawValue))),
+        .required("message", .object.described("the UploadMessageRequestBody, unchanged")),
+        .required("defaultFor", .array(of: StoreControlWire.RetentionUploads.Place.self)),
+    ])
+}
+
+extension StoreControlWire.RetentionUploads.Place: WireModel {
+    static let schemaName = "DefaultMessagePlace"
+    static let schema = WireSchema.object([.required("productID", .product), .required("locale", .locale)])
+}
+
 extension StoreControlWire.Cancel: WireModel {
     static let schemaName = "Cancel"
     static let schema = WireSchema.object([
