@@ -15,16 +15,21 @@ extension FrontDeskPage {
         };
         const offersOf = (product) => {
           const terms = product.subscription || {};
-          return [...(terms.promotionalOffers || []).map((offer) => ["promotional", offer]), ...(terms.winBackOffers || []).map((offer) => ["winBack", offer])];
+          return [...offersIn(terms), ...offersIn(terms.monthlyPlan || {}).map((entry) => [...entry, "monthly"])];
         };
+        const offersIn = (terms) => [...(terms.promotionalOffers || []).map((offer) => ["promotional", offer]), ...(terms.winBackOffers || []).map((offer) => ["winBack", offer])];
+        const billsText = (plan) => plan.billCount + " bills of " + priceOf(plan.price);
 
         const buy = (product, account) => {
-          const offers = offersOf(product).map(([kind, offer]) => [JSON.stringify([kind, offer.id]), offer.id + " (" + kind + "): " + offerText(offer)]);
-          const introductory = product.subscription && product.subscription.introductoryOffer;
+          const offers = offersOf(product).map(([kind, offer, plan]) => [JSON.stringify([kind, offer.id, plan]),
+            offer.id + " (" + kind + (plan ? ", billed monthly" : "") + "): " + offerText(offer)]);
+          const introductory = product.subscription && product.subscription.introductoryOffer, monthly = product.subscription && product.subscription.monthlyPlan;
           return {
             label: "Buy", title: "Buy " + (product.displayName || product.id) + " for " + account, tone: "main",
             fields: [
               ["consumable", "nonRenewingSubscription"].includes(product.kind) && { name: "quantity", label: "Quantity", type: "number", min: 1, max: 10, value: 1, required: true },
+              monthly && { name: "billingPlan", label: "Billing plan", options: [["", "paid up front: " + product.displayPrice],
+                ["monthly", "monthly, with a commitment: " + billsText(monthly) + (monthly.introductoryOffer ? ", after " + offerText(monthly.introductoryOffer) + " for a new subscriber" : "")]] },
               (offers.length > 0 || introductory) && { name: "offer", label: "Offer", options: [
                 ["", introductory ? "introductory, for a new subscriber: " + offerText(introductory) : "the price of the product"],
                 ...(introductory ? [["none", "none: the price of the product"]] : []), ...offers] },
@@ -33,8 +38,9 @@ extension FrontDeskPage {
               { name: "token", label: "App account token (optional)", pattern: "[0-9A-Fa-f]{8}(-[0-9A-Fa-f]{4}){3}-[0-9A-Fa-f]{12}", hint: "A UUID that the app gives each customer" },
               { name: "asks", label: "This purchase waits for approval (Ask to Buy)", type: "checkbox" },
             ].filter(Boolean),
-            plan: ({ quantity = "1", offer = "", device = "", token = "", asks = false }) => {
-              const [offerKind, offerID] = offer && offer !== "none" ? JSON.parse(offer) : [], body = { productID: product.id }, options = [];
+            plan: ({ quantity = "1", billingPlan = "", offer = "", device = "", token = "", asks = false }) => {
+              const [offerKind, offerID, offerPlan] = offer && offer !== "none" ? JSON.parse(offer) : [], body = { productID: product.id }, options = [];
+              if (offerPlan || (billingPlan && !offerID)) { body.billingPlan = "monthly"; options.push("--billing-plan", "monthly"); }
               if (quantity !== "1") { body.quantity = Number(quantity); options.push("--quantity", quantity); }
               if (offerID) { Object.assign(body, { offerID, offerKind }); options.push("--offer", offerID, "--offer-kind", offerKind); }
               if (offer === "none") { body.allowsIntroductoryOffer = false; options.push("--no-introductory-offer"); }
@@ -108,6 +114,7 @@ extension FrontDeskPage {
                 terms && terms.introductoryOffer && make("p", { class: "soft" }, "Introductory offer: " + offerText(terms.introductoryOffer)),
                 offers.length > 0 && make("p", { class: "soft" }, plural(offers.length, "further offer"))),
               make("div", { class: "sale" }, make("p", { class: "price" }, product.displayPrice, terms && make("span", { class: "soft" }, " / " + periodText(terms.period).replace(/^1 /, ""))),
+                terms && terms.monthlyPlan && make("p", { class: "soft" }, "or " + billsText(terms.monthlyPlan)),
                 button(buy(product, account.name), product.displayName || product.id)),
               make("div", { class: "buttons minor" }, button(promote(product, account.name), product.id), terms && button(increasePrice(product), "of " + product.id), button(withdraw(product), product.id)));
             }));

@@ -100,8 +100,10 @@ extension FrontDeskPage {
             command: command(word, [account, subscription.productID]), done }),
         });
         const plansOf = (subscription) => state.products.filter((product) => product.subscription && product.subscription.groupID === subscription.groupID);
+        // Whether another period follows, in a commitment after its last bill.
+        const renewsOf = ({ commitment, autoRenews }) => commitment ? commitment.renews : autoRenews;
         const resume = (account, subscription) => ({
-          label: subscription.autoRenews ? "Change plan" : "Resume", title: subscription.autoRenews ? "Change the plan from the next period on" : "Turn on renewal again",
+          label: renewsOf(subscription) ? "Change plan" : "Resume", title: renewsOf(subscription) ? "Change the plan from the next period on" : "Turn on renewal again",
           fields: [{ name: "renewsTo", label: "Renews to", value: subscription.renewsTo, options: plansOf(subscription).map((product) => [product.id, (product.displayName || product.id) + ", " + product.displayPrice]) }],
           plan: ({ renewsTo = subscription.renewsTo }) => {
             const isSame = renewsTo === subscription.productID;
@@ -121,18 +123,20 @@ extension FrontDeskPage {
         const intents = { 1: "the customer cancelled", 2: "billing failed", 3: "the customer did not agree to a price increase", 4: "the product was withdrawn", 5: "another reason" };
         // The next date of a subscription, and what happens then.
         const nextOf = (subscription) => {
-          const name = nameOf(subscription.productID);
+          const name = nameOf(subscription.productID), { bill, billCount } = subscription.commitment || {};
+          if (subscription.status === "active" && bill < billCount) return [subscription.expiresAt, "bill " + (bill + 1) + " of " + billCount + " of " + name + " is due"];
           switch (subscription.status) {
-            case "active": return [subscription.expiresAt, subscription.autoRenews ? name + " renews" + (subscription.renewsTo === subscription.productID ? "" : " to " + nameOf(subscription.renewsTo)) : name + " ends"];
+            case "active": return [subscription.expiresAt, renewsOf(subscription) ? name + " renews" + (subscription.renewsTo === subscription.productID ? "" : " to " + nameOf(subscription.renewsTo)) : name + " ends"];
             case "gracePeriod": return [subscription.gracePeriodUntil, "the grace period of " + name + " ends"];
             case "billingRetry": return [subscription.billingRetryUntil, "billing retry of " + name + " ends"];
             default: return [null, subscription.expirationIntent ? "Ended because " + intents[subscription.expirationIntent] + "." : "Ended."];
           }
         };
         // The button that moves the time by the period of a subscription. A withdrawn product has no button.
-        const onePeriod = ({ productID }) => {
+        const onePeriod = ({ productID, commitment }) => {
           const { period } = (state.products.find((product) => product.id === productID) || {}).subscription || {};
-          return period && button(jumpBy({ period }, "+1 period (" + periodText(period) + ")"), "of " + productID);
+          const length = commitment ? "P1M" : period;
+          return period && button(jumpBy({ period: length }, "+1 period (" + periodText(length) + ")"), "of " + productID);
         };
         const subscriptionButtons = (account, subscription) => {
           const about = subscription.productID, hasStatus = (...words) => words.includes(subscription.status);
@@ -141,7 +145,7 @@ extension FrontDeskPage {
           if (hasStatus("expired", "revoked")) return [];
           return [
             subscription.priceIncrease === "pending" && [button(consent(account, subscription, true), about), button(consent(account, subscription, false), about)],
-            subscription.autoRenews && actionButton("Cancel", "cancel", "The subscription ends with its period."), button(resume(account, subscription), about),
+            renewsOf(subscription) && actionButton("Cancel", "cancel", subscription.commitment ? "The subscription ends with its commitment." : "The subscription ends with its period."), button(resume(account, subscription), about),
             onePeriod(subscription), actionButton("Renew now", "renew", "The next period is sold."), actionButton("Fail billing", "fail-billing", "Payments fail from the next renewal on."),
             actionButton("Resolve billing", "resolve-billing", "Payments work again."),
             actionButton("Expire", "expire", "The period has ended.", { title: "End the current period of " + about + "?", isRisky: true, warning: "The customer loses access now. This cannot be reversed." }),
@@ -157,7 +161,8 @@ extension FrontDeskPage {
             const cards = state.subscriptions.map((subscription) => {
               const [word, tone] = statuses[subscription.status] || [subscription.status, ""], [date, text] = nextOf(subscription);
               return make("li", {}, make("div", { class: "line" }, make("h4", {}, nameOf(subscription.productID)), pill(word, tone),
-                !subscription.autoRenews && subscription.status === "active" && pill("will not renew", "warn"),
+                subscription.commitment && pill("bill " + subscription.commitment.bill + " of " + subscription.commitment.billCount, "plain"),
+                !renewsOf(subscription) && subscription.status === "active" && pill("will not renew", "warn"),
                 subscription.priceIncrease && pill("price increase " + subscription.priceIncrease, "warn")),
                 make("p", { class: "soft" }, date ? ["On ", timeElement(date), ": ", text, "."] : text), make("div", { class: "buttons" }, subscriptionButtons(account, subscription)));
             });
