@@ -219,6 +219,32 @@ import Testing
         #expect(await service.stop() == 0)
     }
 
+    @Test func `a subscription is bought with monthly bills, and its list has the bill`() async throws {
+        let folder = try TemporaryFolder()
+        let catalogue = #"""
+            {"version": {"major": 5, "minor": 0}, "settings": {"_storefront": "DEU", "_locale": "de_DE"},
+             "subscriptionGroups": [{"id": "club", "name": "Club", "subscriptions": [
+               {"productID": "club", "displayPrice": "60.00", "recurringSubscriptionPeriod": "P1Y", "groupNumber": 1,
+                "billingPlans": [{"billingPlanType": "MONTHLY", "displayPrice": "6.00"}]}]}]}
+            """#
+        let service = try await SoukService([
+            "simulate", "--catalog", try folder.write("club.storekit", catalogue), "--data", folder.file("store"),
+            "--time-rate", "frozen",
+        ])
+        _ = try await store(service, ["account", "create", "ada"])
+        let refused = try await store(service, ["buy", "ada", "club", "--billing-plan", "weekly"])
+        #expect(refused.status == 2 && refused.errors.contains("upFront or monthly"), "\(refused.errors)")
+        #expect(try await store(service, ["buy", "ada", "club", "--billing-plan", "monthly"]).status == 0)
+        _ = try await store(service, ["advance", "P2M"])
+        let listed = try await store(service, ["subscriptions", "ada"])
+        #expect(listed.output.contains("bill 3 of 12, renews to club at"), "\(listed.output)")
+        #expect(try await store(service, ["price-increase", "club", "7.00", "--billing-plan", "monthly"]).status == 0)
+        _ = try await store(service, ["resume", "ada", "club", "--billing-plan", "upFront"])
+        let changed = try await store(service, ["subscriptions", "ada", "--json"])
+        #expect(changed.json?["subscriptions"]?[0]?["commitment"]?["bill"] == 3, "\(changed.output)")
+        #expect(await service.stop() == 0)
+    }
+
     /// A table without the spaces that align its columns.
     private static func words(_ table: String) -> String { table.replacing(#/ +/#, with: " ") }
 

@@ -82,6 +82,26 @@ struct FrontDeskActionTests {
         }
     }
 
+    @Test func `a yearly product is bought with monthly bills, and its cancelled commitment is shown`() async throws {
+        let catalogue = try Catalogue(parsing: Array(CommitmentTests.catalogueText.utf8), file: "commitment.storekit")
+        try await TestStore.with(change: { $0.catalogue = catalogue }) { test in
+            try await test.store.createAccount("anna")
+            let card = "document.querySelector('#subscriptions li').textContent"
+            let steps: [[JSONValue]] = [
+                [DeskStep.press("Buy club.alt"), ["select": "#field-billingPlan", "option": "monthly"]],
+                DeskStep.confirm, [DeskStep.result("Sold club.alt"), DeskStep.command],
+                [DeskStep.wait("\(card).includes('bill 1 of 12')"), DeskStep.press("+1 period (1 month) of club.alt")],
+                [DeskStep.wait("\(card).includes('bill 2 of 12')"), DeskStep.press("Cancel club.alt")],
+                [DeskStep.result("ends with its commitment"), DeskStep.wait("\(card).includes('will not renew')")],
+            ]
+            let answers = try await test.browse(steps.flatMap { $0 })
+            let command = "souk store buy anna club.alt --billing-plan monthly --url"
+            #expect(answers[0].stringValue?.hasPrefix(command) == true, "\(answers)")
+            let commitment = try await test.store.subscriptions(of: "anna").first?.commitment
+            #expect(commitment?.bill == 2 && commitment?.renews == false)
+        }
+    }
+
     @Test func `products are promoted, withdrawn and offered again, and a consent is rescinded`() async throws {
         let receiver = Receiver { _ in 200 }
         try await TestStore.with(change: { $0.notificationTransport = receiver }) { test in
