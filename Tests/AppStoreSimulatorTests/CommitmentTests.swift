@@ -498,7 +498,7 @@ struct CommitmentTests {
             try await test.advance(.months(3))
             try await test.store.createFamily("home", organizer: "anna")
             try await test.store.join("home", "ben")
-            try await test.advance(.months(1))
+            try await test.advance(.days(32))
             let shared = try #require(try await test.store.subscriptions(of: "ben").first)
             #expect(shared.commitment?.bill == 5 && shared.sharedBy == "anna")
         }
