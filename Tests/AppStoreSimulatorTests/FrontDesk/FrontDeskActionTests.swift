@@ -86,7 +86,7 @@ struct FrontDeskActionTests {
         let catalogue = try Catalogue(parsing: Array(CommitmentTests.catalogueText.utf8), file: "commitment.storekit")
         try await TestStore.with(change: { $0.catalogue = catalogue }) { test in
             try await test.store.createAccount("anna")
-            let card = "document.querySelector('#subscriptions li').textContent"
+            let card = "document.querySelector('#subscriptions').textContent"
             let steps: [[JSONValue]] = [
                 [DeskStep.press("Buy club.alt"), ["select": "#field-billingPlan", "option": "monthly"]],
                 DeskStep.confirm, [DeskStep.result("Sold club.alt"), DeskStep.command],
