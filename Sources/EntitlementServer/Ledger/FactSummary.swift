@@ -25,6 +25,7 @@ enum FactSummary {
         for (name, isSet) in [
             ("isUpgraded", fact.isUpgraded), ("isFamilyShared", fact.isFamilyShared), ("isTrial", fact.isTrial),
             ("isIntroductory", fact.isIntroductory), ("isFromReceipt", fact.isFromReceipt),
+            ("isAssigned", fact.isAssigned), ("sharesPeriod", fact.sharesPeriod),
         ] where isSet {
             members[name] = true
         }
@@ -35,13 +36,16 @@ enum FactSummary {
         return members.text()
     }
 
-    /// Returns the summary that versions without figures wrote: it has no country, no offer and no percentage of a
-    /// refund.
-    static func formerText(of fact: TransactionFact) -> String {
+    /// Returns the summaries that earlier versions wrote. Versions without seats knew no assigned seat and no period of
+    /// several transactions. Versions without figures wrote no country, no offer and no percentage of a refund either.
+    static func formerTexts(of fact: TransactionFact) -> [String] {
         var former = fact
+        if fact.isAssigned { former.isFamilyShared = false }
+        (former.isAssigned, former.sharesPeriod) = (false, false)
+        let withoutSeats = text(of: former)
         (former.storefront, former.offerType, former.offerIdentifier) = (nil, nil, nil)
         former.revocationPercentage = nil
-        return text(of: former)
+        return [withoutSeats, text(of: former)]
     }
 
     static func text(of fact: RenewalFact) -> String {
@@ -77,7 +81,8 @@ enum FactSummary {
             isIntroductory: summary.flag("isIntroductory"), storefront: summary["storefront"]?.stringValue,
             offerType: summary["offerType"]?.intValue, offerIdentifier: summary["offerIdentifier"]?.stringValue,
             revocationPercentage: summary["revocationPercentage"]?.intValue, source: source,
-            isFromReceipt: summary.flag("isFromReceipt"), signedDate: signedAt, digest: digest)
+            isFromReceipt: summary.flag("isFromReceipt"), isAssigned: summary.flag("isAssigned"),
+            sharesPeriod: summary.flag("sharesPeriod"), signedDate: signedAt, digest: digest)
     }
 
     static func renewal(

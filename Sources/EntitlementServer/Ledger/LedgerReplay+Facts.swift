@@ -73,7 +73,7 @@ extension LedgerTransaction {
         let isSummary = readings.contains { reading in
             if Self.isSame(summary, reading.row.summary) { return true }
             guard case .transaction(let fact) = reading.content else { return false }
-            return Self.isSame(summary, FactSummary.formerText(of: fact))
+            return FactSummary.formerTexts(of: fact).contains { Self.isSame(summary, $0) }
         }
         return isSummary ? nil : "has a summary that differs from the signed data"
     }
