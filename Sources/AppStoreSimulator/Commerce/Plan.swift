@@ -11,6 +11,8 @@ struct Plan: Sendable, Hashable {
     var pricedAt: Date
     /// The country of the purchase and of its renewals; `nil` means the catalogue's.
     var storefront: String? = nil
+    /// Present if the customer buys several seats. The price is that of one seat.
+    var seats: Seats? = nil
 }
 
 /// An offer under which periods were or will be sold.

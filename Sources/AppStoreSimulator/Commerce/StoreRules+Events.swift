@@ -33,13 +33,22 @@ extension StoreRules {
             $0.renewal.offer = nil
             // The return to a plan is the consent to its current price.
             if product == state.current.plan.productID { $0.renewal.consentedAt = now }
+            let seats = state.nextSale().plan.seats
             $0.renewal.plan =
                 product == state.current.plan.productID
                 ? state.current.plan
                 : Plan(
                     productID: product, period: terms.period, price: price(of: item, at: now), pricedAt: now,
                     storefront: catalogue.storefront.countryCode)
+            $0.renewal.plan.seats = seats
         }
+    }
+
+    /// Sets the number of seats from the next period on.
+    static func setRenewalSeats(_ count: Int, _ state: SubscriptionState, at now: Date) -> SubscriptionRecord? {
+        guard var seats = state.nextSale().plan.seats, seats.count != count else { return nil }
+        seats.count = count
+        return changed(state, at: now) { $0.renewal.plan.seats = seats }
     }
 
     /// Makes payments fail from now on, or succeed again.

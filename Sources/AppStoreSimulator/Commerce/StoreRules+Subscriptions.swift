@@ -13,15 +13,21 @@ extension StoreRules {
         if state?.record.share != nil, state?.isActive == true {
             return .alreadyOwned(state.map(\.current.latestID) ?? 0)
         }
-        let offers: OrderOffers
+        var offers: OrderOffers
+        let seats: Seats?
         do throws(StoreFailure) {
+            seats = try self.seats(of: order, state)
             offers = try self.offers(for: order, item, terms, state)
         } catch {
             return .refused(error)
         }
+        if seats != nil { offers = OrderOffers() }
+        if order.quantity > 1, let state, state.isRunning, state.current.plan.productID == item.id {
+            return addSeats(state, order, at: now, &changes)
+        }
         let plan = Plan(
             productID: item.id, period: terms.period, price: price(of: item, at: now), pricedAt: now,
-            storefront: catalogue.storefront.countryCode)
+            storefront: catalogue.storefront.countryCode, seats: seats)
         guard let state, state.isRunning,
             let change = change(from: state, to: item), change == .atRenewal
         else { return start(plan, offers, order, state, in: terms.groupID, at: now, &changes) }
@@ -124,6 +130,7 @@ extension StoreRules {
             if isNew || offer != nil {
                 let isBack = plan.productID == state.current.plan.productID
                 record.renewal.plan = isBack ? state.current.plan : plan
+                record.renewal.plan.seats = plan.seats
                 record.renewal.offer = offer
                 if isBack, isNew { record.renewal.consentedAt = now }
             }

@@ -63,7 +63,7 @@ struct ColumnForm: Sendable {
         SubscriptionPeriod(iso8601: text)?.isSellable ?? false
     }
     private static let kind = choice(
-        [ProductType.consumable, .nonConsumable, .nonRenewingSubscription].map(\.rawValue))
+        [ProductType.consumable, .nonConsumable, .nonRenewingSubscription, .autoRenewableSubscription].map(\.rawValue))
     /// The form of a condition's name: a name such as `gracePeriod`, or a name and a product such as `withdrawn plus`.
     private static let condition = ColumnForm(
         rule: "a condition's name, followed by a product id if the condition is for one product"
@@ -74,8 +74,12 @@ struct ColumnForm: Sendable {
         }
     }
 
+    private static let seats = ColumnForm(rule: "a number of seats and their inviter, such as \"5 APPLE\"") { text in
+        Seats(column: text) != nil
+    }
+
     private static let plan = [
-        "product": product, "period": period, "currency": text, "storefront": country, "offer": json,
+        "product": product, "period": period, "currency": text, "storefront": country, "offer": json, "seats": seats,
     ]
 
     /// The forms by table and column. Contains every text column.
@@ -92,7 +96,7 @@ struct ColumnForm: Sendable {
         "purchase": ["product": product, "kind": kind, "token": uuid, "currency": text, "storefront": country],
         "subscription": [
             "group_id": word, "token": uuid, "next_product": product, "next_period": period, "next_currency": text,
-            "next_storefront": country, "next_offer": json, "earlier_tokens": earlierTokens,
+            "next_storefront": country, "next_offer": json, "earlier_tokens": earlierTokens, "next_seats": seats,
         ],
         "run": plan,
         "revocation": [
@@ -131,6 +135,8 @@ struct ColumnForm: Sendable {
         "default_message": ["product": product, "locale": locale, "message": lowercasedUUID],
         "shown_message": ["body": json],
         "performance_test": ["id": lowercasedUUID, "body": json],
+        "seat_refund": [:],
+        "seat_claim": ["id": lowercasedUUID, "request": lowercasedUUID, "app_transaction": digits],
     ]
 }
 

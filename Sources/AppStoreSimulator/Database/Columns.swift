@@ -67,7 +67,18 @@ extension SQLRow {
             price: Price(
                 milliunits: try number(prefix + "price", in: ColumnRange.price),
                 currency: try self[prefix + "currency"]),
-            pricedAt: try date(prefix + "priced_at"), storefront: try self[prefix + "storefront"])
+            pricedAt: try date(prefix + "priced_at"), storefront: try self[prefix + "storefront"],
+            seats: try seats(prefix + "seats"))
+    }
+
+    func seats(_ name: String) throws -> Seats? {
+        let text: String? = try self[name]
+        return try text.map { text in
+            guard let seats = Seats(column: text) else {
+                throw SQLError(.unexpectedValue, "The simulator database has an invalid number of seats: \(text).")
+            }
+            return seats
+        }
     }
 
     func share() throws -> Share? {
@@ -85,7 +96,7 @@ extension Plan {
     var columns: [SQLValue] {
         [
             .text(productID.rawValue), .text(period.iso8601), .integer(price.milliunits), .text(price.currency),
-            .integer(pricedAt.microseconds), SQLValue(storefront),
+            .integer(pricedAt.microseconds), SQLValue(storefront), SQLValue(seats?.column),
         ]
     }
 }

@@ -10,6 +10,7 @@ enum SimulatorSchema {
         SQLMigration("0003 deliveries", [.sqlite: deliveries]), SQLMigration("0004 server api", [.sqlite: serverAPI]),
         SQLMigration("0005 promoted purchases", [.sqlite: promotedPurchases]),
         SQLMigration("0006 retention messaging", [.sqlite: retentionMessaging]),
+        SQLMigration("0008 seats", [.sqlite: seats]),
     ]
 
     /// The name of the current version of the tables.
@@ -357,5 +358,38 @@ enum SimulatorSchema {
             body TEXT NOT NULL
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX performance_test_running ON performance_test (id) WHERE is_running = 1;
+        """
+
+    private static let seats = """
+        -- The number of seats and their inviter, such as "5 APPLE".
+        ALTER TABLE run ADD COLUMN seats TEXT;
+        ALTER TABLE subscription ADD COLUMN next_seats TEXT;
+        ALTER TABLE subscription ADD COLUMN share_assigned INTEGER NOT NULL DEFAULT 0;
+
+        -- The subscription and the period to which a purchase added seats.
+        ALTER TABLE purchase ADD COLUMN addition_of INTEGER;
+        ALTER TABLE purchase ADD COLUMN addition_to INTEGER;
+        CREATE INDEX purchase_addition ON purchase (addition_of) WHERE addition_of IS NOT NULL;
+
+        -- Seats that were refunded while the others of their transaction stay valid.
+        CREATE TABLE seat_refund (
+            id INTEGER PRIMARY KEY,
+            original INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            count INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX seat_refund_of_original ON seat_refund (original);
+
+        -- Seats that the app's server claimed, each with the identifier of its request.
+        CREATE TABLE seat_claim (
+            id TEXT PRIMARY KEY,
+            original INTEGER NOT NULL REFERENCES subscription (original),
+            request TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            app_transaction TEXT,
+            ended_at INTEGER,
+            UNIQUE (original, request)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX seat_claim_of_member ON seat_claim (app_transaction) WHERE app_transaction IS NOT NULL;
         """
 }

@@ -22,7 +22,8 @@ struct FrontDeskPage: Sendable {
             title: "App Store simulator · \(bundleID.rawValue)", body: body, styles: [Self.style, Self.contentStyle],
             scripts: [
                 Self.basicsScript, Self.actionScript, Self.documentScript, Self.accountScript, Self.productScript,
-                Self.transactionScript, Self.timelineScript, Self.subscriptionScript, Self.familyScript,
+                Self.transactionScript, Self.timelineScript, Self.seatScript, Self.subscriptionScript,
+                Self.familyScript,
                 Self.notificationScript, Self.scenarioScript, Self.settingScript, Self.faultScript, Self.clockScript,
                 Self.liveScript,
             ])

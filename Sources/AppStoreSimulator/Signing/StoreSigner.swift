@@ -41,7 +41,7 @@ struct StoreSigner: Sendable {
             appAccountToken: record.appAccountToken,
             originalPurchaseDate: record.originalPurchaseDate.wholeMilliseconds,
             reason: record.isRenewal ? .renewal : .purchase,
-            ownership: record.isShared ? .familyShared : .purchased,
+            ownership: record.ownership,
             isUpgraded: record.upgradedAt != nil,
             revocationReason: record.revocation?.reason.map { .init(rawValue: $0) },
             subscriptionGroupID: record.groupID,
@@ -151,7 +151,7 @@ struct StoreSigner: Sendable {
             $0.quantity = record.quantity
             $0.type = record.kind
             $0.appAccountToken = record.appAccountToken
-            $0.inAppOwnershipType = record.isShared ? .familyShared : .purchased
+            $0.inAppOwnershipType = record.ownership
             $0.signedDate = Self.signedDate(now)
             $0.revocationDate = record.revocation?.at.wholeMilliseconds
             $0.revocationReason = record.revocation?.reason.map { .init(rawValue: $0) }
@@ -169,6 +169,9 @@ struct StoreSigner: Sendable {
             $0.price = Int(record.price.milliunits)
             $0.currency = record.price.currency
             $0.appTransactionId = appTransactionID
+            $0.multiSeatInfo = record.multiSeatInfo
+            $0.additionalTransactionReason =
+                record.hasSeatAdditions || record.additionTo != nil ? .seatAddition : nil
         }
     }
 
@@ -195,6 +198,10 @@ struct StoreSigner: Sendable {
             $0.eligibleWinBackOfferIds = info.winBackOffers.isEmpty ? nil : info.winBackOffers
             $0.appTransactionId = appTransactionID
             $0.appAccountToken = info.appAccountToken
+            if let seats = info.seats, let price = info.price {
+                $0.renewalQuantity = seats.count
+                $0.multiSeatInfo = .init { $0.renewalPriceTiers = [.init(price, seats.count)] }
+            }
         }
     }
 }
@@ -219,6 +226,8 @@ struct RenewalInfo: Sendable, Hashable {
     var renewalDate: Date
     var winBackOffers: [String] = []
     var appAccountToken: UUID?
+    /// The seats of the next period.
+    var seats: Seats?
 
     init(_ state: SubscriptionState, _ catalogue: Catalogue) {
         let next = state.nextSale()
@@ -241,6 +250,7 @@ struct RenewalInfo: Sendable, Hashable {
         let free = Price(amount: 0, currency: plan.price.currency)
         price = state.autoRenews ? offer.map { $0.price ?? free } ?? plan.price : nil
         startedAt = state.record.startedAt
+        seats = state.autoRenews ? plan.seats : nil
         renewalDate = state.expiresDate
         if state.status == .expired {
             winBackOffers = catalogue[productID]?.winBackOffers.filter(\.isEligible).compactMap(\.id) ?? []
@@ -252,4 +262,29 @@ struct RenewalInfo: Sendable, Hashable {
 extension TransactionRecord {
     var transactionID: TransactionID { TransactionID(unchecked: String(id)) }
     var originalTransactionID: TransactionID { TransactionID(unchecked: String(originalID)) }
+}
+
+extension TransactionRecord {
+    var ownership: AppStoreServerAPI.InAppOwnershipType {
+        isAssigned ? .assigned : isShared ? .familyShared : .purchased
+    }
+
+    fileprivate var multiSeatInfo: AppStoreServerAPI.TransactionMultiSeatInfo? {
+        seats.map { seats in
+            AppStoreServerAPI.TransactionMultiSeatInfo {
+                $0.invitationManagement = .init(rawValue: seats.invitations.rawValue)
+                $0.priceTiers = [.init(price, quantity)]
+                $0.revokedSeatQuantity = isShared ? nil : refundedSeats
+            }
+        }
+    }
+}
+
+extension AppStoreServerAPI.MultiSeatPriceTier {
+    fileprivate init(_ price: Price, _ quantity: Int) {
+        self.init {
+            $0.price = Int(price.milliunits)
+            $0.quantity = quantity
+        }
+    }
 }
