@@ -91,10 +91,13 @@ extension StoreControlWire {
         /// The refunded part of the price in percent, rounded to three decimals: Apple's `REFUND_PRORATED`. Without it
         /// the whole price is refunded: Apple's `REFUND_FULL`.
         package var percentage: Double?
+        /// The number of seats that are refunded, while the others stay valid.
+        package var seats: Int?
 
-        package init(reason: Reason? = nil, percentage: Double? = nil) {
+        package init(reason: Reason? = nil, percentage: Double? = nil, seats: Int? = nil) {
             self.reason = reason
             self.percentage = percentage
+            self.seats = seats
         }
 
         /// Apple's `revocationReason` 0 and 1. The set is closed.

@@ -45,7 +45,8 @@ public struct AppStoreEnvironment: OpenAppStoreValue {
 /// The values of Apple's App Store Server API that occur in transactions. Type names are Apple's. The module
 /// `AppStorePayloads` adds the requests and responses of that API.
 public enum AppStoreServerAPI {
-    /// Whether the customer bought the product, or has it through Family Sharing.
+    /// Whether the customer bought the product, has it through Family Sharing, or has a seat of another customer's
+    /// subscription.
     public typealias InAppOwnershipType = OpenEnum<StoreTransaction>
 
     /// Whether the customer made the purchase or a subscription renewed.
@@ -77,6 +78,8 @@ extension AppStoreServerAPI.InAppOwnershipType {
     public static var purchased: Self { Self(rawValue: "PURCHASED") }
     /// Another family member bought the product and shares it.
     public static var familyShared: Self { Self(rawValue: "FAMILY_SHARED") }
+    /// The customer has a seat of a subscription that another customer bought for several.
+    public static var assigned: Self { Self(rawValue: "ASSIGNED") }
 }
 
 extension AppStoreServerAPI.Status {

@@ -201,6 +201,8 @@ private enum DocumentedMembers {
           versionExternalIdentifier integer
         AppTransactionInfoResponse
           signedAppTransactionInfo text
+        AssociateSeatRequest
+          appTransactionId text
         BulletPoint
           altText text
           imageIdentifier text
@@ -209,6 +211,11 @@ private enum DocumentedMembers {
           firstSendAttemptResult text
           sendAttempts [SendAttemptItem]
           signedPayload text
+        ClaimSeatRequest
+          appTransactionId text
+          requestIdentifier text
+        ClaimSeatResponse
+          seatClaimId text
         ConsumptionRequest
           consumptionPercentage integer
           customerConsented boolean
@@ -259,6 +266,12 @@ private enum DocumentedMembers {
           tokenCreationDate date
           tokenExpirationDate date
           tokenType text
+        GetCustomerGroupsResponse
+          groups [GroupEntry]
+        GetGroupMembersResponse
+          hasMore boolean
+          members [GroupMemberEntry]
+          paginationToken text
         GetImageListResponse
           imageIdentifiers [GetImageListResponseItem]
         GetImageListResponseItem
@@ -270,6 +283,16 @@ private enum DocumentedMembers {
         GetMessageListResponseItem
           messageIdentifier text
           messageState text
+        GetSeatInfoResponse
+          assignedSeatClaimIds [text]
+          availableSeatCount integer
+          totalSeatCount integer
+        GroupEntry
+          groupId text
+          groupType text
+          roles [RoleEntry]
+        GroupMemberEntry
+          appTransactionId text
         HistoryResponse
           appAppleId integer
           bundleId text
@@ -292,6 +315,7 @@ private enum DocumentedMembers {
           expirationIntent integer
           gracePeriodExpiresDate date
           isInBillingRetryPeriod boolean
+          multiSeatInfo RenewalMultiSeatInfo
           offerDiscountType text
           offerIdentifier text
           offerPeriod text
@@ -303,8 +327,10 @@ private enum DocumentedMembers {
           renewalBillingPlanType text
           renewalDate date
           renewalPrice integer
+          renewalQuantity integer
           signedDate date
         JWSTransactionDecodedPayload
+          additionalTransactionReason text
           advancedCommerceInfo AdvancedCommerceTransactionInfo
           appAccountToken text
           appTransactionId text
@@ -318,6 +344,7 @@ private enum DocumentedMembers {
           expiresDate date
           inAppOwnershipType text
           isUpgraded boolean
+          multiSeatInfo TransactionMultiSeatInfo
           offerDiscountType text
           offerIdentifier text
           offerPeriod text
@@ -360,6 +387,9 @@ private enum DocumentedMembers {
           failedCount integer
           requestIdentifier text
           succeededCount integer
+        MultiSeatPriceTier
+          price integer
+          quantity integer
         NotificationAppData
           appAppleId integer
           bundleId text
@@ -461,6 +491,8 @@ private enum DocumentedMembers {
           commitmentRenewalBillingPlanType text
           commitmentRenewalDate date
           commitmentRenewalPrice integer
+        RenewalMultiSeatInfo
+          renewalPriceTiers [MultiSeatPriceTier]
         ResponseBodyV2DecodedPayload
           appData NotificationAppData
           data NotificationData
@@ -470,9 +502,13 @@ private enum DocumentedMembers {
           signedDate date
           subtype text
           summary NotificationSummary
+          unclaimInfo UnclaimInfo
           version text
         RetentionMessage
           messageIdentifier text
+        RoleEntry
+          productId text
+          role text
         SendAttemptItem
           attemptDate date
           sendAttemptResult text
@@ -493,6 +529,12 @@ private enum DocumentedMembers {
           totalBillingPeriods integer
         TransactionInfoResponse
           signedTransactionInfo text
+        TransactionMultiSeatInfo
+          invitationManagement text
+          priceTiers [MultiSeatPriceTier]
+          revokedSeatQuantity integer
+        UnclaimInfo
+          unclaimSeatIds [text]
         UpdateAppAccountTokenRequest
           appAccountToken text
         UploadMessageImage

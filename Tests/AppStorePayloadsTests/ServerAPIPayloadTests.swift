@@ -30,6 +30,9 @@ enum Payloads {
         API.RealtimeUrlResponseFields.self, API.RealtimeResponseBodyFields.self,
         API.PerformanceTestRequestFields.self, API.PerformanceTestResponseFields.self,
         API.PerformanceTestResultResponseFields.self,
+        API.GetCustomerGroupsResponseFields.self, API.GetGroupMembersResponseFields.self,
+        API.GetSeatInfoResponseFields.self, API.ClaimSeatRequestFields.self, API.ClaimSeatResponseFields.self,
+        API.AssociateSeatRequestFields.self,
     ]
 
     /// The parts of these payloads.
@@ -47,6 +50,9 @@ enum Payloads {
         API.PromotionalOfferFields.self, API.PromotionalOfferSignatureV1Fields.self,
         API.AdvancedCommerceInfoFields.self, API.PerformanceTestConfigFields.self,
         API.PerformanceTestResponseTimesFields.self,
+        API.TransactionMultiSeatInfoFields.self, API.RenewalMultiSeatInfoFields.self, API.MultiSeatPriceTierFields.self,
+        API.UnclaimInfoFields.self, API.GroupEntryFields.self, API.RoleEntryFields.self,
+        API.GroupMemberEntryFields.self,
     ]
 }
 

@@ -42,7 +42,7 @@ struct StoreRulesTests {
                     where subscriptions[group].map({ state($0).transaction(id) }) != nil {
                         subscriptions[group]?.revocations[id] = revocation
                     }
-                case .appAccountToken, .unfinished: break
+                case .seatAddition, .appAccountToken, .unfinished: break
                 case .held(let order): held.append(order)
                 case .released(let number): held.removeAll { $0.number == number }
                 case .update(let update): updates.append(update)

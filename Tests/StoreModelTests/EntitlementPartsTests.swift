@@ -142,6 +142,12 @@ import Testing
         #expect(fact.id == "2" && fact.originalID == "1" && fact.productID == "pro" && fact.digest == [7])
         #expect(fact.kind == .autoRenewableSubscription && fact.isFamilyShared && fact.isIntroductory && !fact.isTrial)
         #expect(fact.price == Price(amount: Decimal(string: "4.99")!, currency: "USD"))
+        #expect(!fact.isAssigned && !fact.sharesPeriod)
+        var seat = whole
+        seat.inAppOwnershipType = .assigned
+        seat.additionalTransactionReason = .seatAddition
+        let assigned = try TransactionFact(seat, digest: [])
+        #expect(assigned.isAssigned && assigned.isFamilyShared && assigned.sharesPeriod)
         var free = whole
         free.offerDiscountType = .freeTrial
         let trial = try TransactionFact(free, digest: [])

@@ -207,6 +207,25 @@ import Testing
         #expect(answer(state, at: 1).features.first?.because == "shared by the family")
     }
 
+    @Test func `added seats give no second access, and their refund leaves the first`() {
+        var added = period("2", of: "1", from: 9, to: 30)
+        added.sharesPeriod = true
+        let both = answer(CustomerState([period("1", from: 0, to: 30), added]), at: 10)
+        #expect(both.features.count == 1 && both.subscriptions.count == 1)
+        added.revocationDate = day(12)
+        added.signedDate = day(12)
+        let refunded = answer(CustomerState([period("1", from: 0, to: 30), added]), at: 13)
+        #expect(refunded.features.first?.isActive == true && refunded.subscriptions.first?.state == .active)
+    }
+
+    @Test func `the reason of an assigned seat is the other customer's subscription`() {
+        var seat = period("1", from: 0, to: 30)
+        (seat.isFamilyShared, seat.isAssigned) = (true, true)
+        #expect(
+            answer(CustomerState([seat]), at: 1).features.first?.because
+                == "active subscription, a seat of another customer's subscription")
+    }
+
     @Test func `one purchase under two transaction ids is one feature`() {
         let state = CustomerState([purchase("1", signed: 2, revoked: 1), purchase("2", of: "1", at: 3)])
         let both = answer(state, at: 4)

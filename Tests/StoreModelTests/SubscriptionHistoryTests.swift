@@ -33,6 +33,9 @@ struct SubscriptionHistoryTests {
             changed(period("8", from: 187, to: 217)) { $0.price = nil })
         #expect(paid?.paidPeriods == 4)
         #expect(paid?.startedAt == day(0))
+        let seats = history(
+            period("1", from: 0, to: 30), changed(period("2", from: 9, to: 30)) { $0.sharesPeriod = true })
+        #expect(seats?.paidPeriods == 1)
     }
 
     @Test func `the newest fact about a period counts, in any order`() {

@@ -141,7 +141,8 @@ struct FrontDeskCommandTests {
     private func fill(_ service: SoukService) async throws {
         for words in [
             "account create ada", "account create bert", "family create home ada", "device sign-in ada",
-            "device sign-in ada", "buy ada \(Self.monthly)", "buy ada \(Self.prints)", "buy ada \(Self.prints)",
+            "device sign-in ada", "settings set seatInvitations apple", "buy ada \(Self.monthly) --quantity 2",
+            "buy ada \(Self.prints)", "buy ada \(Self.prints)",
             "price-increase \(Self.monthly) 9.99", "advance 1d",
             "offer-code create \(Self.prints) launch --code LAUNCH --price 0.99",
             "product withdraw com.example.darkroom.plus.yearly", "settings set errors.purchase networkError",

@@ -22,11 +22,14 @@ extension TransactionFact {
             originalPurchaseDate: payload.originalPurchaseDate, expiresDate: payload.expiresDate,
             revocationDate: payload.revocationDate, quantity: try validQuantity(payload.quantity),
             isUpgraded: payload.isUpgraded ?? false,
-            isFamilyShared: payload.inAppOwnershipType == .familyShared, appAccountToken: payload.appAccountToken,
+            isFamilyShared: [.familyShared, .assigned].contains(payload.inAppOwnershipType),
+            appAccountToken: payload.appAccountToken,
             groupID: payload.subscriptionGroupIdentifier, price: payload.storePrice, isTrial: isFree,
             isIntroductory: payload.offerType == .introductory && !isFree, storefront: payload.storefront,
             offerType: payload.offerType?.rawValue, offerIdentifier: payload.offerIdentifier,
-            revocationPercentage: payload.revocationPercentage, signedDate: signedDate, digest: digest)
+            revocationPercentage: payload.revocationPercentage,
+            isAssigned: payload.inAppOwnershipType == .assigned,
+            sharesPeriod: payload.additionalTransactionReason == .seatAddition, signedDate: signedDate, digest: digest)
     }
 }
 

@@ -95,7 +95,7 @@ extension AppStoreServerAPI.TransactionHistoryRequest {
             throw .invalidProductType
         }
         guard sort.map({ [.ascending, .descending].contains($0) }) ?? true else { throw .invalidSort }
-        guard inAppOwnershipType.map({ [.purchased, .familyShared].contains($0) }) ?? true else {
+        guard inAppOwnershipType.map({ [.purchased, .familyShared, .assigned].contains($0) }) ?? true else {
             throw .invalidInAppOwnershipType
         }
         if let startDate, let endDate, startDate >= endDate { throw .invalidEndDate }

@@ -60,6 +60,10 @@ public final class JWSRenewalInfoDecodedPayloadFields: AppStorePayloadFields {
     public let commitmentInfo = PayloadField<AppStoreServerAPI.RenewalCommitmentInfo>("commitmentInfo")
     /// The billing plan of the next period.
     public let renewalBillingPlanType = PayloadField<AppStoreServerAPI.BillingPlanType>("renewalBillingPlanType")
+    /// The seats of the next period, if the subscription renews with several seats.
+    package let multiSeatInfo = PayloadField<AppStoreServerAPI.RenewalMultiSeatInfo>("multiSeatInfo")
+    /// The number of seats of the next period.
+    package let renewalQuantity = PayloadField<Int>("renewalQuantity")
     /// A Base64 value that binds the renewal info to the device whose app received it.
     public let deviceVerification = PayloadField<String>("deviceVerification")
     /// The nonce of `deviceVerification`.

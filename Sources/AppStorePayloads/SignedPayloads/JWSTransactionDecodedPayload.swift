@@ -79,6 +79,11 @@ public final class JWSTransactionDecodedPayloadFields: AppStorePayloadFields {
     public let billingPlanType = PayloadField<AppStoreServerAPI.BillingPlanType>("billingPlanType")
     /// The progress of a commitment that is billed monthly.
     public let commitmentInfo = PayloadField<AppStoreServerAPI.TransactionCommitmentInfo>("commitmentInfo")
+    /// The seats, if the customer bought several seats of a subscription.
+    package let multiSeatInfo = PayloadField<AppStoreServerAPI.TransactionMultiSeatInfo>("multiSeatInfo")
+    /// The reason why several transactions represent the subscription period. Absent if one does.
+    package let additionalTransactionReason = PayloadField<AppStoreServerAPI.AdditionalTransactionReason>(
+        "additionalTransactionReason")
     /// A Base64 value that binds the transaction to the device whose app received it.
     public let deviceVerification = PayloadField<String>("deviceVerification")
     /// The nonce of `deviceVerification`.

@@ -25,6 +25,8 @@ public final class ResponseBodyV2DecodedPayloadFields: AppStorePayloadFields {
         "externalPurchaseToken")
     /// The part about an app transaction.
     public let appData = PayloadField<AppStoreServerAPI.NotificationAppData>("appData")
+    /// The seat claims that the App Store ended. It is beside `data`.
+    package let unclaimInfo = PayloadField<AppStoreServerAPI.UnclaimInfo>("unclaimInfo")
     /// The version of the notification, `2.0`.
     public let version = PayloadField<String>("version")
     /// The date on which the store signed the payload.

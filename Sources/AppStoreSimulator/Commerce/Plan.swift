@@ -13,6 +13,8 @@ struct Plan: Sendable, Hashable {
     var pricedAt: Date
     /// The country of the purchase and of its renewals; `nil` means the catalogue's.
     var storefront: String? = nil
+    /// Present if the customer buys several seats. The price is that of one seat.
+    var seats: Seats? = nil
     /// The number of bills of a commitment; `nil` for a plan that is paid up front.
     var bills: Int? = nil
 

@@ -83,8 +83,19 @@ struct TransactionRecord: Sendable, Hashable {
     var revocation: Revocation?
     /// The instant at which a revocation was last reversed.
     var restoredAt: Date?
-    /// The instant from which Family Sharing gives this account another member's purchase.
+    /// The instant from which Family Sharing gives this account another member's purchase, or from which it has a seat
+    /// of another customer's subscription.
     var sharedAt: Date?
+    /// Whether the account has a seat of another customer's subscription.
+    var isAssigned = false
+    /// The seats of a subscription that one customer buys for several.
+    var seats: Seats?
+    /// The number of seats that were refunded while the others stay valid.
+    var refundedSeats: Int?
+    /// Whether seats were added to the period.
+    var hasSeatAdditions = false
+    /// The transaction of the period to which this one added seats.
+    var additionTo: Int64?
 
     var isShared: Bool { sharedAt != nil }
 }
@@ -124,6 +135,8 @@ enum StoreChange: Sendable, Hashable {
     /// A subscription after an event.
     case subscription(SubscriptionRecord)
     case revocation(Int64, Revocation)
+    /// Seats that were added to the current period of a subscription.
+    case seatAddition(SeatAddition, to: SubscriptionRecord)
     /// A new app account token of a purchase that does not renew.
     case appAccountToken(Int64, UUID)
     case held(HeldOrder)

@@ -43,8 +43,17 @@ extension StoreRules {
             // The return to a plan is the consent to its current price.
             let isBack = plan.isSame(as: state.current.plan)
             if isBack { $0.renewal.consentedAt = now }
+            let seats = state.nextSale().plan.seats
             $0.renewal.plan = isBack ? state.current.plan : plan
+            $0.renewal.plan.seats = seats
         }
+    }
+
+    /// Sets the number of seats from the next period on.
+    static func setRenewalSeats(_ count: Int, _ state: SubscriptionState, at now: Date) -> SubscriptionRecord? {
+        guard var seats = state.nextSale().plan.seats, seats.count != count else { return nil }
+        seats.count = count
+        return changed(state, at: now) { $0.renewal.plan.seats = seats }
     }
 
     /// Makes payments fail from now on, or succeed again.

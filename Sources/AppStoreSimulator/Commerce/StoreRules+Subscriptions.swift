@@ -13,15 +13,28 @@ extension StoreRules {
         if state?.record.share != nil, state?.isActive == true {
             return .alreadyOwned(state.map(\.current.latestID) ?? 0)
         }
-        let offers: OrderOffers
+        var offers: OrderOffers
+        let seats: Seats?
         do throws(StoreFailure) {
+            seats = try self.seats(of: order, state)
             offers = try self.offers(for: order, item, terms, state)
         } catch {
             return .refused(error)
         }
-        guard let plan = plan(of: item, billingPlan(of: order), at: now) else {
+        guard var plan = plan(of: item, billingPlan(of: order), at: now) else {
             return Self.refuse(.invalidProduct, "\(item.id) has no monthly billing plan.")
         }
+        if seats != nil {
+            guard plan.bills == nil else {
+                return Self.refuse(
+                    .invalidProduct, "Several seats are paid up front; the simulator sells none with monthly bills.")
+            }
+            offers = OrderOffers()
+        }
+        if order.quantity > 1, let state, state.isRunning, state.current.plan.productID == item.id {
+            return addSeats(state, order, at: now, &changes)
+        }
+        plan.seats = seats
         guard let state, state.isRunning,
             let change = change(from: state, to: item, plan), change == .atRenewal
         else { return start(plan, offers, order, state, in: terms.groupID, at: now, &changes) }
@@ -153,6 +166,7 @@ extension StoreRules {
             if isNew || offer != nil {
                 let isBack = plan.isSame(as: state.current.plan)
                 record.renewal.plan = isBack ? state.current.plan : plan
+                record.renewal.plan.seats = plan.seats
                 record.renewal.offer = offer
                 if isBack, isNew { record.renewal.consentedAt = now }
             }

@@ -9,6 +9,8 @@ struct StoreRules: Sendable {
     var numbers: SaleNumbers
     /// Whether the customer may make payments.
     var mayPay = true
+    /// The inviter of members in new subscriptions with several seats; `nil` means that none are sold.
+    var seatInvitations: Seats.Invitations?
 
     /// The customer's purchases that matter to an order.
     struct ExistingPurchases: Sendable, Hashable {
@@ -109,7 +111,12 @@ struct StoreRules: Sendable {
             return StoreFailure(
                 code: .invalidQuantity, reason: "The quantity is \(order.quantity); 1 to 10 can be bought at once.")
         }
-        if !isCountable, order.quantity != 1 {
+        if isSubscription, order.quantity != 1, !Seats.counts.contains(order.quantity) {
+            return StoreFailure(
+                code: .invalidQuantity,
+                reason: "The quantity is \(order.quantity); a subscription has 1 to \(Seats.counts.upperBound) seats.")
+        }
+        if !isCountable, !isSubscription, order.quantity != 1 {
             return StoreFailure(
                 code: .invalidQuantity,
                 reason: "The quantity is \(order.quantity); \(item.id) is sold one at a time.")

@@ -23,8 +23,12 @@ struct SubscriptionRecord: Sendable, Hashable {
     var changedAt: Date
     /// The revocations, by transaction.
     var revocations: [Int64: Revocation] = [:]
-    /// Present on a family member's part of another member's subscription.
+    /// Present on a family member's part of another member's subscription, and on an assigned seat.
     var share: Share?
+    /// The seats that were added to periods, oldest first.
+    var additions: [SeatAddition] = []
+    /// The numbers of seats that were refunded, by transaction.
+    var refundedSeats: [Int64: Int] = [:]
 
     /// The next renewal.
     struct Renewal: Sendable, Hashable {
@@ -63,7 +67,7 @@ struct SubscriptionRecord: Sendable, Hashable {
     }
 }
 
-/// The part of another member's purchase that a family member has.
+/// The part of another customer's purchase that a family member has, or that has an assigned seat.
 struct Share: Sendable, Hashable {
     var ownerOriginalID: Int64
     /// The owner's transaction with which the member's share begins.
@@ -71,6 +75,8 @@ struct Share: Sendable, Hashable {
     var from: Date
     /// The instant at which the member lost access.
     var until: Date?
+    /// Whether the owner assigned a seat to the member. Otherwise it is Family Sharing.
+    var isAssigned = false
 }
 
 /// The revocation of a transaction, and its reversal.

@@ -83,6 +83,7 @@ extension SubscriptionState {
             webOrderLineItemID: TransactionNumber.webOrder(of: id), productID: run.plan.productID,
             kind: .autoRenewableSubscription, groupID: record.groupID, purchaseDate: run.purchaseDate(of: index),
             originalPurchaseDate: record.originalPurchaseDate, expiresDate: run.end(of: index),
+            quantity: run.plan.seats?.count ?? 1,
             appAccountToken: record.appAccountToken(at: run.purchaseDate(of: index)),
             price: run.offer.map { $0.price ?? Price(amount: 0, currency: run.plan.price.currency) } ?? run.plan.price,
             storefront: run.plan.storefront, isRenewal: run.isRenewal || index > 0, offer: run.offer,
@@ -90,7 +91,8 @@ extension SubscriptionState {
             upgradedAt: index == run.count - 1 ? run.upgradedAt : nil,
             revocation: revocation(of: run, index),
             restoredAt: record.revocations[id]?.reversedAt.flatMap { $0 <= instant ? $0 : nil },
-            sharedAt: record.share?.from)
+            sharedAt: record.share?.from, isAssigned: record.share?.isAssigned ?? false, seats: run.plan.seats,
+            refundedSeats: record.refundedSeats[id], hasSeatAdditions: !additions(to: id).isEmpty)
     }
 
     private func revocation(of run: Run, _ index: Int) -> Revocation? {

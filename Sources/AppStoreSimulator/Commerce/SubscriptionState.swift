@@ -84,8 +84,12 @@ struct SubscriptionState: Sendable, Hashable {
     /// The record with all renewals until `instant`, to which the next event is applied.
     var condensed: SubscriptionRecord {
         var record = record
-        if isRequestedSold || current.plan.isSame(as: record.renewal.plan) {
+        if isRequestedSold {
             record.renewal.plan = current.plan
+        } else if current.plan.isSame(as: record.renewal.plan) {
+            let seats = record.renewal.plan.seats
+            record.renewal.plan = current.plan
+            record.renewal.plan.seats = seats
         }
         if isRequestedSold { record.renewal.offer = nil }
         record.runs = runs
@@ -216,6 +220,11 @@ struct SubscriptionState: Sendable, Hashable {
             }
             if let offer = renewal.offer, run.offer == nil || !run.offerHasPeriodsLeft {
                 return Upcoming(plan: run.plan, offer: offer, isRequested: true)
+            }
+            if renewal.plan.seats != run.plan.seats {
+                var plan = run.plan
+                plan.seats = renewal.plan.seats
+                return Upcoming(plan: plan, isRequested: true)
             }
         }
         return Upcoming(plan: run.plan, offer: run.offerHasPeriodsLeft ? run.offer : nil)

@@ -187,7 +187,7 @@ extension SimulatedAppStore {
                 throw SimulatorError(.notInFamily, "The account \(account) is not in the family \(family.name).")
             }
             let isEnd = event.account.id == family.organizer
-            let leavers = isEnd ? event.accounts : [event.account]
+            let leavers = isEnd ? event.accounts.filter { $0.family == family.name } : [event.account]
             try event.endShares(of: Set(leavers.map(\.id)))
             for var leaver in leavers {
                 leaver.family = nil

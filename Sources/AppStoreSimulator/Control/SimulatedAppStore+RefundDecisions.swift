@@ -122,5 +122,6 @@ extension SimulatorEvent {
         try record(StoreRules.revoke(sale.transaction, sale.state, revocation))
         try db.closeRefundRequest(of: sale.transaction.id)
         for share in try shares(of: sale) { try record([.update(StoreRules.update(of: share, .revoked))]) }
+        if sale.transaction.seats != nil { try releaseRefundedSeats(of: sale.transaction.originalID) }
     }
 }

@@ -38,7 +38,16 @@ extension SimulatedAppStore {
     package func refund(
         _ transaction: TransactionID, _ request: StoreControlWire.Refund
     ) async throws -> StoreControlWire.Transaction {
-        try await refund(
+        if let seats = request.seats {
+            guard request.percentage == nil else {
+                throw SimulatorError(.invalidValue, "A refund has a percentage or a number of seats, not both.")
+            }
+            return try await change(transaction) { event, sale in
+                try Self.checkRefundable(sale)
+                try event.refundSeats(seats, of: sale, reason: request.reason == .appIssue ? 1 : 0)
+            }
+        }
+        return try await refund(
             transaction, reason: request.reason == .appIssue ? .issueWithinApp : .other, percentage: request.percentage)
     }
 

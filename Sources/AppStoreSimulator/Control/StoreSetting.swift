@@ -92,6 +92,10 @@ public struct StoreSetting: Sendable, Hashable {
     public static let refundDecisions = StoreSetting(
         name: "refundDecisions", kind: .choice([RefundDecider.manual] + RefundDecider.allCases.map(\.rawValue)),
         summary: "whether refund requests wait for a decision, or are decided when the app's server answers")
+    /// The inviter of the members of new subscriptions with several seats; while it is `off`, none are sold.
+    public static let seatInvitations = StoreSetting(
+        name: "seatInvitations", kind: .choice(["off", "apple", "developer"]),
+        summary: "who invites the members of a subscription with several seats; while it is off, none are sold")
     /// The app's shared secret, which is the password of `/verifyReceipt`.
     public static let sharedSecret = StoreSetting(
         name: "sharedSecret", kind: .secret,
@@ -136,7 +140,7 @@ public struct StoreSetting: Sendable, Hashable {
     public static let all: [StoreSetting] =
         [gracePeriod, askToBuy, interruptedPurchases, renewalsFail, storefront, timeRate]
         + [notificationsURL, notificationRetries, notifySkippedTime, notificationDuplicates, notificationsOutOfOrder]
-        + [realtimeURL, retentionReview, realtimeErrors, realtimeLatency, refundDecisions]
+        + [realtimeURL, retentionReview, realtimeErrors, realtimeLatency, refundDecisions, seatInvitations]
         + [sharedSecret, verifyReceiptEnvironment, verifyReceiptErrors]
         + [serverAPIRateLimit, serverAPIError, serverAPILatency]
         + InjectedFaults.API.allCases.map(errors) + InjectedFaults.API.allCases.map(latency)

@@ -64,7 +64,7 @@ struct ColumnForm: Sendable {
         SubscriptionPeriod(iso8601: text)?.isSellable ?? false
     }
     private static let kind = choice(
-        [ProductType.consumable, .nonConsumable, .nonRenewingSubscription].map(\.rawValue))
+        [ProductType.consumable, .nonConsumable, .nonRenewingSubscription, .autoRenewableSubscription].map(\.rawValue))
     /// The form of a condition's name: a name such as `gracePeriod`, or a name and a product such as `withdrawn plus`.
     private static let condition = ColumnForm(
         rule: "a condition's name, followed by a product id if the condition is for one product"
@@ -75,8 +75,12 @@ struct ColumnForm: Sendable {
         }
     }
 
+    private static let seats = ColumnForm(rule: "a number of seats and their inviter, such as \"5 APPLE\"") { text in
+        Seats(column: text) != nil
+    }
+
     private static let plan = [
-        "product": product, "period": period, "currency": text, "storefront": country, "offer": json,
+        "product": product, "period": period, "currency": text, "storefront": country, "offer": json, "seats": seats,
     ]
 
     /// The forms by table and column. Contains every text column.
@@ -95,7 +99,7 @@ struct ColumnForm: Sendable {
         ],
         "subscription": [
             "group_id": word, "token": uuid, "next_product": product, "next_period": period, "next_currency": text,
-            "next_storefront": country, "next_offer": json, "earlier_tokens": earlierTokens,
+            "next_storefront": country, "next_offer": json, "earlier_tokens": earlierTokens, "next_seats": seats,
         ],
         "run": plan,
         "revocation": [
@@ -139,6 +143,8 @@ struct ColumnForm: Sendable {
         "code_batch": ["product": product, "offer": text],
         "offer_code": ["code": code],
         "redemption": ["product": product, "offer": text, "code": text],
+        "seat_refund": [:],
+        "seat_claim": ["id": lowercasedUUID, "request": lowercasedUUID, "app_transaction": digits],
     ]
 }
 

@@ -29,7 +29,8 @@ enum ColumnRange {
     static let count: ClosedRange<Int64> = 1...TransactionNumber.span
     /// Prices in milliunits.
     static let price: ClosedRange<Int64> = 0...1_000_000_000_000
-    static let quantity: ClosedRange<Int64> = 1...10
+    static let quantity: ClosedRange<Int64> = 1...seats.upperBound
+    static let seats: ClosedRange<Int64> = 1...Int64(Seats.counts.upperBound)
     /// The number of periods of an offer.
     static let periods: ClosedRange<Int64> = 1...1000
     static let graceDays: ClosedRange<Int64> = 0...28
@@ -61,13 +62,13 @@ enum ColumnRange {
         "device": ["number": counter, "account": key, "seen": event],
         "purchase": [
             "id": transaction, "account": key, "purchased_at": event, "quantity": quantity, "price": price,
-            "is_finished": flag,
+            "is_finished": flag, "addition_of": transaction, "addition_to": transaction,
         ].adding(share),
         "subscription": [
             "original": transaction, "account": key, "started_at": event, "changed_at": event,
             "used_introductory": flag, "next_price": price, "next_priced_at": event, "off_since": planned,
             "fails_from": planned, "fails_until": planned, "consented_at": event, "next_bills": bills,
-            "ends_commitment": flag,
+            "ends_commitment": flag, "share_assigned": flag,
         ].adding(share),
         "run": [
             "original": transaction, "place": place, "base": transaction, "first": place, "anchor": event,
@@ -110,6 +111,8 @@ enum ColumnRange {
         ],
         "offer_code": ["batch": key, "place": 0...25_000, "redeemed": 0...redemptions.upperBound],
         "redemption": ["account": key, "at": event],
+        "seat_refund": ["id": transaction, "original": transaction, "at": event, "count": seats],
+        "seat_claim": ["original": transaction, "at": event, "ended_at": event],
     ]
 
     /// Throws `unexpectedValue` for a number outside `range`.

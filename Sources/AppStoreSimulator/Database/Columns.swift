@@ -69,7 +69,18 @@ extension SQLRow {
                 milliunits: try number(prefix + "price", in: ColumnRange.price),
                 currency: try self[prefix + "currency"]),
             pricedAt: try date(prefix + "priced_at"), storefront: try self[prefix + "storefront"],
+            seats: try seats(prefix + "seats"),
             bills: try optionalNumber(prefix + "bills", in: ColumnRange.bills).map { Int($0) })
+    }
+
+    func seats(_ name: String) throws -> Seats? {
+        let text: String? = try self[name]
+        return try text.map { text in
+            guard let seats = Seats(column: text) else {
+                throw SQLError(.unexpectedValue, "The simulator database has an invalid number of seats: \(text).")
+            }
+            return seats
+        }
     }
 
     func share() throws -> Share? {
@@ -87,7 +98,7 @@ extension Plan {
     var columns: [SQLValue] {
         [
             .text(productID.rawValue), .text(period.iso8601), .integer(price.milliunits), .text(price.currency),
-            .integer(pricedAt.microseconds), SQLValue(storefront),
+            .integer(pricedAt.microseconds), SQLValue(storefront), SQLValue(seats?.column),
         ]
     }
 }

@@ -32,6 +32,10 @@ extension SimulatorDatabase {
         try sql.each("SELECT * FROM notification", []) { _ = try Self.notification($0) }
         try sql.each("SELECT body FROM consumption", []) { _ = try JSONValue(parsing: $0["body"] as String) }
         try checkRetentionMessaging()
+        guard try sql.first(Self.purchaseWithoutPeriod) == nil else {
+            throw SQLError(
+                .unexpectedValue, "The simulator database has a purchase of a subscription without a period.")
+        }
         try checkOfferCodes()
     }
 
@@ -49,6 +53,12 @@ extension SimulatorDatabase {
         }
         try sql.each("SELECT * FROM purchase_offer", []) { _ = try Self.purchaseOffer($0) }
     }
+
+    /// A subscription is sold in periods. Only seats that were added to a period are a purchase.
+    private static let purchaseWithoutPeriod = """
+        SELECT 1 FROM purchase
+        WHERE (kind = '\(ProductType.autoRenewableSubscription.rawValue)') <> (addition_of IS NOT NULL) LIMIT 1
+        """
 
     /// Checks the messages and their images as an upload does, and reads what customers saw.
     private func checkRetentionMessaging() throws {

@@ -47,7 +47,7 @@ extension SimulatorDatabase {
     /// The purchases that an account owns: consumables and revoked purchases are left out.
     func ownedPurchases(of account: Int64, at now: Date) throws -> [TransactionRecord] {
         try sql.query(
-            "SELECT * FROM purchase WHERE account = ?1 AND kind <> ?2 ORDER BY id",
+            "SELECT * FROM purchase WHERE account = ?1 AND kind <> ?2 AND addition_of IS NULL ORDER BY id",
             [.integer(account), .text(ProductType.consumable.rawValue)]
         ).map { try purchase($0, at: now) }.filter { $0.revocation == nil }
     }
@@ -65,6 +65,7 @@ extension SimulatorDatabase {
     }
 
     func purchase(_ row: SQLRow, at now: Date) throws -> TransactionRecord {
+        if let added = try seatAddition(row, at: now) { return added }
         let id = try row.number("id", in: ColumnRange.readable)
         let share = try row.share()
         let purchasedAt = try row.date("purchased_at")

@@ -9,18 +9,18 @@ extension SimulatorDatabase {
             """
             INSERT INTO subscription (
                 original, account, group_id, token, started_at, changed_at, used_introductory, next_product, next_period,
-                next_price, next_currency, next_priced_at, next_storefront, next_offer, off_since, fails_from, fails_until,
-                consented_at, share_owner, share_first, share_from, share_until, earlier_tokens,
-                next_bills, ends_commitment)
+                next_price, next_currency, next_priced_at, next_storefront, next_seats, next_offer, off_since,
+                fails_from, fails_until, consented_at, share_owner, share_first, share_from, share_until,
+                earlier_tokens, share_assigned, next_bills, ends_commitment)
             VALUES (
                 ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21, ?22,
-                ?23, ?24, ?25)
+                ?23, ?24, ?25, ?26, ?27)
             ON CONFLICT (original) DO UPDATE SET
                 token = ?4, started_at = ?5, changed_at = ?6, used_introductory = ?7, next_product = ?8,
                 next_period = ?9, next_price = ?10, next_currency = ?11, next_priced_at = ?12, next_storefront = ?13,
-                next_offer = ?14, off_since = ?15, fails_from = ?16, fails_until = ?17, consented_at = ?18,
-                share_owner = ?19, share_first = ?20, share_from = ?21, share_until = ?22,
-                earlier_tokens = ?23, next_bills = ?24, ends_commitment = ?25
+                next_seats = ?14, next_offer = ?15, off_since = ?16, fails_from = ?17, fails_until = ?18,
+                consented_at = ?19, share_owner = ?20, share_first = ?21, share_from = ?22, share_until = ?23,
+                earlier_tokens = ?24, share_assigned = ?25, next_bills = ?26, ends_commitment = ?27
             """,
             [
                 .integer(record.originalID), .integer(record.accountID), .text(record.groupID),
@@ -30,7 +30,8 @@ extension SimulatorDatabase {
                 try SQLValue(renewal.offer), SQLValue(renewal.offSince), SQLValue(renewal.failsFrom),
                 SQLValue(renewal.failsUntil), SQLValue(renewal.consentedAt),
             ] + record.share.columns + [
-                SQLValue(record.earlierTokens), SQLValue(renewal.plan.bills), SQLValue(renewal.endsCommitment),
+                SQLValue(record.earlierTokens), SQLValue(record.share?.isAssigned ?? false),
+                SQLValue(renewal.plan.bills), SQLValue(renewal.endsCommitment),
             ])
         // A share is computed from its owner's periods.
         guard record.share == nil else { return }
@@ -43,9 +44,10 @@ extension SimulatorDatabase {
             """
             INSERT INTO run (
                 original, place, base, first, anchor, offset, sold_at, product, period, price, currency, priced_at,
-                storefront, offer, count, is_renewal, upgraded_at, ends_at, bills, billed)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20)
-            ON CONFLICT (original, place) DO UPDATE SET count = ?15, upgraded_at = ?17, ends_at = ?18
+                storefront, seats, offer, count, is_renewal, upgraded_at, ends_at, bills, billed)
+            VALUES (
+                ?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, ?19, ?20, ?21)
+            ON CONFLICT (original, place) DO UPDATE SET count = ?16, upgraded_at = ?18, ends_at = ?19
             """,
             [
                 .integer(original), .integer(Int64(place)), .integer(run.base), .integer(Int64(run.first)),
@@ -98,7 +100,8 @@ extension SimulatorDatabase {
     /// again. It has the owner's revocations and those for this member alone.
     private func subscription(_ row: SQLRow) throws -> SubscriptionRecord {
         let original = try row.number("original", in: ColumnRange.readable)
-        let share = try row.share()
+        var share = try row.share()
+        share?.isAssigned = try row["share_assigned"]
         var record = SubscriptionRecord(
             originalID: original, accountID: try row["account"], groupID: try row["group_id"],
             appAccountToken: try row.id("token"), earlierTokens: try row.earlierTokens("earlier_tokens"), runs: [],
@@ -119,6 +122,10 @@ extension SimulatorDatabase {
         } else {
             record.runs = try runs(of: original)
             record.revocations = try revocations(of: original)
+            if record.runs.contains(where: { $0.plan.seats != nil }) {
+                record.additions = try seatAdditions(to: original)
+                record.refundedSeats = try refundedSeats(of: original)
+            }
         }
         guard !record.runs.isEmpty else {
             throw SQLError(.unexpectedValue, "The simulator database has no period of the subscription \(original).")

@@ -79,7 +79,7 @@ extension SimulatorDatabase {
     }
 
     func isFinished(_ transaction: TransactionRecord) throws -> Bool {
-        if transaction.kind == .autoRenewableSubscription {
+        if transaction.kind == .autoRenewableSubscription, transaction.additionTo == nil {
             return try finished(of: transaction.originalID).contains(transaction.id)
         }
         let row = try sql.first("SELECT is_finished FROM purchase WHERE id = ?1", [.integer(transaction.id)])

@@ -59,10 +59,11 @@ struct SimulatorDatabase {
         try sql.query("SELECT * FROM account WHERE family = ?1 ORDER BY id", [.text(family.rawValue)]).map(Self.account)
     }
 
-    /// An account, followed by the other members of its family.
+    /// An account, followed by the other members of its family, and by those who have its seats.
     func family(of account: Account) throws -> [Account] {
-        guard let family = account.family else { return [account] }
-        return [account] + (try accounts(inFamily: family)).filter { $0.id != account.id }
+        let family = try account.family.map { try accounts(inFamily: $0) } ?? []
+        var ids: Set<Int64> = [account.id]
+        return [account] + (family + (try seatHolders(of: account.id))).filter { ids.insert($0.id).inserted }
     }
 
     /// Adds an account. Its events are later than every renewal condition that was set before.

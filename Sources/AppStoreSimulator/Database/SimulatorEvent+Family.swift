@@ -15,6 +15,8 @@ extension SimulatorEvent {
         guard accounts.count > 1 else { return }
         for family in Set(try accounts.compactMap { try db.account($0.id)?.family }).sorted() {
             let members = try db.accounts(inFamily: family).map(\.id)
+            // The family of an account that only has a seat is not part of the event.
+            guard members.allSatisfy({ id in accounts.contains { $0.id == id } }) else { continue }
             for owner in members {
                 let others = members.filter { $0 != owner }
                 for record in try db.subscriptions(of: owner) where record.share == nil {
@@ -32,8 +34,9 @@ extension SimulatorEvent {
     /// Updates the shares of a subscription. Saves the owner's periods first, because a share begins with one of them.
     private mutating func settle(_ state: SubscriptionState, with others: [Int64]) throws {
         guard state.isActive else { return }
-        let open = try db.shares(of: state.record.originalID).filter(isOpen)
-        let isShared = isShareable(state.current.plan.productID)
+        let open = try db.shares(of: state.record.originalID).filter { isOpen($0) && $0.share?.isAssigned == false }
+        // Seats are assigned one by one.
+        let isShared = isShareable(state.current.plan.productID) && state.current.plan.seats == nil
         let continuesShared = !state.autoRenews || isShareable(state.nextSale().plan.productID)
         let end = isShared ? (continuesShared ? nil : state.expiresDate) : now
         let missing = isShared ? others.filter { other in !open.contains { $0.accountID == other } } : []
@@ -73,7 +76,9 @@ extension SimulatorEvent {
     mutating func endShares(of leavers: Set<Int64>) throws {
         for account in accounts {
             for record in try db.subscriptions(of: account.id) where isOpen(record) {
-                guard let share = record.share, let owner = try db.subscription(share.ownerOriginalID) else {
+                guard let share = record.share, !share.isAssigned,
+                    let owner = try db.subscription(share.ownerOriginalID)
+                else {
                     continue
                 }
                 guard leavers.contains(account.id) || leavers.contains(owner.accountID) else { continue }
@@ -92,7 +97,7 @@ extension SimulatorEvent {
     }
 
     /// Sets the end of a share. Reports a revocation to a member who loses access now.
-    private mutating func close(_ share: SubscriptionRecord, at end: Date?) throws {
+    mutating func close(_ share: SubscriptionRecord, at end: Date?) throws {
         let state = state(of: share)
         var ended = share
         ended.share?.until = end
@@ -101,7 +106,7 @@ extension SimulatorEvent {
         try record([reported(.revoked, state.current.latestID, state.current.plan.productID, share.accountID)])
     }
 
-    private func reported(_ state: UpdateRecord.State, _ id: Int64, _ product: ProductID, _ account: Int64)
+    func reported(_ state: UpdateRecord.State, _ id: Int64, _ product: ProductID, _ account: Int64)
         -> StoreChange
     {
         .update(UpdateRecord(accountID: account, productID: product, state: state, transactionID: id))

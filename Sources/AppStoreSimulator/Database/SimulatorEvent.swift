@@ -32,6 +32,8 @@ struct SimulatorEvent {
         numbersBefore = try db.numbers()
         rules = StoreRules(catalogue: catalogue, conditions: conditions, numbers: numbersBefore)
         rules.mayPay = accounts[0].canMakePayments
+        rules.seatInvitations = try db.setting(for: .seatInvitations)?.stringValue
+            .flatMap { Seats.Invitations(rawValue: $0.uppercased()) }
         notifications = try writer.map { [conditions] in
             try EventNotifications($0, accounts, under: conditions, at: now)
         }
@@ -99,6 +101,7 @@ struct SimulatorEvent {
             case .subscription(let record): try db.save(record)
             case .revocation(let id, let revocation):
                 try db.save(revocation, of: id, original: try db.original(of: id))
+            case .seatAddition(let addition, let record): try db.insert(addition, to: record)
             case .appAccountToken(let id, let token): try db.set(appAccountToken: token, ofPurchase: id)
             case .unfinished(let id): try db.unfinish(id)
             case .held(let held): try db.insert(held)
@@ -121,6 +124,13 @@ struct SimulatorEvent {
     ) throws -> String? {
         try notifications?.writer.write(
             StoreNotification(type, subtype, sale.transaction), sale.state, of: sale.account, at: now, reason: reason)
+    }
+
+    /// Writes the notification that the store ended seat claims.
+    func notifyOfUnclaimedSeats(_ claims: [UUID], _ sale: Sale) throws {
+        _ = try notifications?.writer.write(
+            StoreNotification(.unclaimSeats, nil, sale.transaction), sale.state, of: sale.account, at: now,
+            unclaimed: claims)
     }
 
     /// Writes the notification that a parent withdrew the consent to the use of the app by this account.

@@ -12,6 +12,7 @@ enum SimulatorSchema {
         SQLMigration("0006 retention messaging", [.sqlite: retentionMessaging]),
         SQLMigration("0007 commitments", [.sqlite: commitments]),
         SQLMigration("0008 offer codes", [.sqlite: offerCodes]),
+        SQLMigration("0009 seats", [.sqlite: seats]),
     ]
 
     /// The name of the current version of the tables.
@@ -413,5 +414,38 @@ enum SimulatorSchema {
             at INTEGER NOT NULL,
             PRIMARY KEY (account, product, offer)
         ) STRICT, WITHOUT ROWID;
+        """
+
+    private static let seats = """
+        -- The number of seats and their inviter, such as "5 APPLE".
+        ALTER TABLE run ADD COLUMN seats TEXT;
+        ALTER TABLE subscription ADD COLUMN next_seats TEXT;
+        ALTER TABLE subscription ADD COLUMN share_assigned INTEGER NOT NULL DEFAULT 0;
+
+        -- The subscription and the period to which a purchase added seats.
+        ALTER TABLE purchase ADD COLUMN addition_of INTEGER;
+        ALTER TABLE purchase ADD COLUMN addition_to INTEGER;
+        CREATE INDEX purchase_addition ON purchase (addition_of) WHERE addition_of IS NOT NULL;
+
+        -- Seats that were refunded while the others of their transaction stay valid.
+        CREATE TABLE seat_refund (
+            id INTEGER PRIMARY KEY,
+            original INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            count INTEGER NOT NULL
+        ) STRICT;
+        CREATE INDEX seat_refund_of_original ON seat_refund (original);
+
+        -- Seats that the app's server claimed, each with the identifier of its request.
+        CREATE TABLE seat_claim (
+            id TEXT PRIMARY KEY,
+            original INTEGER NOT NULL REFERENCES subscription (original),
+            request TEXT NOT NULL,
+            at INTEGER NOT NULL,
+            app_transaction TEXT,
+            ended_at INTEGER,
+            UNIQUE (original, request)
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX seat_claim_of_member ON seat_claim (app_transaction) WHERE app_transaction IS NOT NULL;
         """
 }

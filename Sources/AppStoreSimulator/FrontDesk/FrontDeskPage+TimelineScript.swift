@@ -149,7 +149,7 @@ extension FrontDeskPage {
             subscription.priceIncrease === "pending" && [button(consent(account, subscription, true), about), button(consent(account, subscription, false), about)],
             renewsOf(subscription) && [button(openScreen(account, subscription), about), actionButton("Cancel", "cancel", cancelled(subscription), { after: (sale) => keepScreen(account, subscription, sale.retentionMessage) })], button(resume(account, subscription), about),
             onePeriod(subscription), actionButton("Renew now", "renew", "The next period is sold."), actionButton("Fail billing", "fail-billing", "Payments fail from the next renewal on."),
-            actionButton("Resolve billing", "resolve-billing", "Payments work again."),
+            actionButton("Resolve billing", "resolve-billing", "Payments work again."), seatButtons(account, subscription),
             actionButton("Expire", "expire", "The period has ended.", { title: "End the current period of " + about + "?", isRisky: true, warning: "The customer loses access now. This cannot be reversed." }),
           ];
         };
@@ -158,7 +158,7 @@ extension FrontDeskPage {
           const account = state.account, width = $("subscriptions").clientWidth || 800, now = virtualNow();
           const begin = state.transactions.length > 0 ? Date.parse(state.transactions[0].purchaseDate) : now;
           const step = Math.floor(200 * Math.log(Math.max(1, now - begin)));
-          draw($("subscriptions"), [account, state.subscriptions, state.transactions, state.products, state.subscriptions.map((subscription) => screens.get(screenKey(account, subscription))), step, Math.floor(width / 150)], () => {
+          draw($("subscriptions"), [account, state.subscriptions, state.transactions, state.products, state.accounts.length, state.subscriptions.map((subscription) => screens.get(screenKey(account, subscription))), step, Math.floor(width / 150)], () => {
             if (state.subscriptions.length === 0) return make("p", { class: "soft" }, "This account has no subscription.");
             const cards = state.subscriptions.map((subscription) => {
               const [word, tone] = statuses[subscription.status] || [subscription.status, ""], [date, text] = nextOf(subscription);

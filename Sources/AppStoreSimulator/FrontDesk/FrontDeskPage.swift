@@ -22,9 +22,9 @@ struct FrontDeskPage: Sendable {
             title: "App Store simulator · \(bundleID.rawValue)", body: body, styles: [Self.style, Self.contentStyle],
             scripts: [
                 Self.basicsScript, Self.actionScript, Self.documentScript, Self.accountScript, Self.productScript,
-                Self.offerCodeScript, Self.transactionScript, Self.timelineScript, Self.subscriptionScript,
-                Self.familyScript, Self.retentionScript, Self.notificationScript, Self.scenarioScript,
-                Self.settingScript, Self.faultScript, Self.clockScript,
+                Self.offerCodeScript, Self.transactionScript, Self.timelineScript, Self.seatScript,
+                Self.subscriptionScript, Self.familyScript, Self.retentionScript, Self.notificationScript,
+                Self.scenarioScript, Self.settingScript, Self.faultScript, Self.clockScript,
                 Self.liveScript,
             ])
         page.asksItsServer = true

@@ -17,7 +17,7 @@ struct StoreHandler: Sendable {
 enum StoreEndpoints {
     /// The endpoints in the order of the documents.
     static let all: [Endpoint<StoreHandler>] =
-        device + clock + accounts + families + devices + catalogue + purchases + subscriptions + transactions
+        device + clock + accounts + families + devices + catalogue + purchases + subscriptions + seats + transactions
         + offers + notifications + retentionMessages + state + documents
 
     /// The path parameters: a description of each, and the error for an unknown value.

@@ -14,7 +14,7 @@ extension SimulatedAppStore {
         let (receipts, documents) = (ReceiptEndpoint(store: self), StoreDocuments(of: configuration.bundleID))
         let all = AnyHTTPHandler { [content = configuration.content] request in
             let path = request.path
-            if path.hasPrefix(ServerRoutes.prefix) { return server.respond(to: request) }
+            if ServerRoutes.prefixes.contains(where: { path.hasPrefix($0) }) { return server.respond(to: request) }
             if let content, path.hasPrefix(ContentFolder.prefix) { return content.respond(to: request) }
             if ReceiptEndpoint.paths.keys.contains(path) { return receipts.respond(to: request) }
             if let document = documents.answer(to: request) { return .ready(document) }

@@ -39,7 +39,9 @@ struct EventNotifications {
                 seen.insert(id).inserted, let purchase = try writer.db.purchase(id, at: now),
                 let type = purchase.notificationType(at: now)
             else { continue }
-            try writer.write(StoreNotification(type, nil, purchase), nil, of: account, at: now)
+            let subscription = try purchase.additionTo.flatMap { _ in try writer.db.subscription(purchase.originalID) }
+            let state = subscription.map { SubscriptionState(of: $0, under: conditions, at: now) }
+            try writer.write(StoreNotification(type, nil, purchase), state, of: account, at: now)
         }
         for account in accounts {
             let records = try writer.db.subscriptions(of: account.id)
@@ -59,6 +61,8 @@ extension TransactionRecord {
     /// owner.
     fileprivate func notificationType(at now: Date) -> StoreNotification.Kind? {
         let instant = now.microseconds
+        // The change of the subscription reports that seats were added.
+        if additionTo != nil, revocation == nil, restoredAt?.microseconds != instant { return nil }
         if let revocation {
             guard revocation.at.microseconds == instant else { return nil }
             return revocation.kind == .familyRevoke ? .revoke : .refund

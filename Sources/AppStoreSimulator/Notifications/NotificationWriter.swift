@@ -70,7 +70,7 @@ struct NotificationWriter {
     func write(
         _ notification: StoreNotification, _ state: SubscriptionState?, of account: SimulatorDatabase.Account,
         at now: Date,
-        reason: AppStoreServerAPI.ConsumptionRequestReason? = nil
+        reason: AppStoreServerAPI.ConsumptionRequestReason? = nil, unclaimed: [UUID]? = nil
     ) throws -> String {
         let appTransactionID = account.appTransactionID
         return try write(notification.type, notification.subtype, about: notification.transaction, of: account, at: now)
@@ -83,6 +83,7 @@ struct NotificationWriter {
                 $0.status = state.map { .init(rawValue: $0.status.rawValue) }
                 $0.consumptionRequestReason = reason
             }
+            body.payload.unclaimInfo = unclaimed.map { ids in .init { $0.unclaimSeatIds = ids } }
             body.transaction = signer.payload(of: notification.transaction, appTransactionID: appTransactionID, at: now)
             body.renewalInfo = state.map {
                 signer.payload(of: signer.renewalInfo($0), appTransactionID: appTransactionID, at: now)

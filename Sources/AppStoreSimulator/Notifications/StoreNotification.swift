@@ -36,6 +36,7 @@ extension SubscriptionState {
         guard sales.isEmpty else { return sales + [changeOfPrice(since: before)].compactMap(\.self) }
         var notifications: [StoreNotification] = []
         if let change = changeOfPlan(since: before) { notifications.append(change) }
+        if let change = changeOfSeats(since: before) { notifications.append(change) }
         if let change = changeOfAutoRenewal(since: before) { notifications.append(change) }
         notifications += revocations(since: before)
         if let change = changeOfPrice(since: before) { notifications.append(change) }
@@ -76,6 +77,19 @@ extension SubscriptionState {
         }
         let isBack = next.isSame(as: current.plan)
         return StoreNotification(isOffer ? .offerRedeemed : .didChangeRenewalPref, isBack ? nil : .downgrade, latest)
+    }
+
+    /// Returns the notification about the number of seats of the next period. Seats that were added at once have a
+    /// transaction of their own.
+    private func changeOfSeats(since before: SubscriptionState) -> StoreNotification? {
+        guard isRunning, before.isRunning, record.share == nil,
+            let (new, old) = both(nextSale().plan.seats?.count, before.nextSale().plan.seats?.count), new != old
+        else { return nil }
+        let addition = record.additions.last.flatMap { addition in
+            before.record.additions.contains { $0.id == addition.id } ? nil : transaction(of: addition)
+        }
+        return StoreNotification(
+            .didChangeRenewalPref, new > old ? .increaseQuantity : .decreaseQuantity, addition ?? latest)
     }
 
     private func changeOfAutoRenewal(since before: SubscriptionState) -> StoreNotification? {
@@ -138,4 +152,8 @@ extension ExpirationIntent {
         case .productUnavailable: .productNotForSale
         }
     }
+}
+
+private func both<Value>(_ first: Value?, _ second: Value?) -> (Value, Value)? {
+    first.flatMap { first in second.map { (first, $0) } }
 }

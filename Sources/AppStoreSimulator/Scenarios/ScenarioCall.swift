@@ -124,7 +124,9 @@ struct ScenarioCall: Sendable {
         try place.checkMembers(["method", "path", "body"], of: "serverAPI")
         let (method, path) = (place["method"], try place.require("path"))
         let text = try path.text(1...2000)
-        guard text.hasPrefix("/inApps/"), text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+        guard ServerRoutes.prefixes.contains(where: { text.hasPrefix($0) }),
+            text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F })
+        else {
             throw path.finding("this should be a path of Apple's API, such as /inApps/v1/subscriptions/{first}")
         }
         let methods = ["GET", "POST", "PUT", "DELETE"]

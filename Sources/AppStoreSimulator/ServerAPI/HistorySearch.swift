@@ -87,13 +87,12 @@ extension AppStoreServerAPI.TransactionHistoryRequest {
 
     /// Whether a transaction matches every filter except the dates.
     fileprivate func admitsIgnoringDates(_ record: TransactionRecord) -> Bool {
-        let ownership: AppStoreServerAPI.InAppOwnershipType = record.isShared ? .familyShared : .purchased
         func isIn<Value: Equatable>(_ wanted: [Value], _ value: Value?) -> Bool {
             wanted.isEmpty || value.map(wanted.contains) ?? false
         }
         return isIn(productIds, record.productID.rawValue) && isIn(productTypes, record.kind)
             && isIn(subscriptionGroupIdentifiers, record.groupID)
-            && inAppOwnershipType.map { $0 == ownership } ?? true
+            && inAppOwnershipType.map { $0 == record.ownership } ?? true
             && revoked.map { $0 == (record.revocation != nil) } ?? true
     }
 }

@@ -15,7 +15,7 @@ enum ServerAPIEndpoints {
     /// All endpoints, in the order of the documentation.
     static let all: [Endpoint<ServerAPIHandler>] =
         transactions + history + subscriptions + consumption + extensions + notifications
-        + retentionMessaging
+        + retentionMessaging + seats
 
     typealias API = AppStoreServerAPI
 
@@ -55,7 +55,9 @@ enum ServerAPIEndpoints {
         _ respond: @escaping @Sendable (ServerCall) throws -> HTTPReply
     ) -> Endpoint<ServerAPIHandler> {
         Endpoint(
-            method, path, name, name, tag: .init("inApps", "Apple's App Store Server API"), status: status, answer: nil,
+            method, path, name, name,
+            tag: .init(path.hasPrefix("/groups/") ? "groups" : "inApps", "Apple's App Store Server API"),
+            status: status, answer: nil,
             handler: ServerAPIHandler(rate: rate, respond: respond))
     }
 

@@ -3,7 +3,7 @@ import StoreModel
 
 /// The App Store Server API on Apple's paths. The order of the checks is Apple's: the token, the path, the rate limits.
 struct ServerRoutes: HTTPHandler {
-    static let prefix = "/inApps/"
+    static let prefixes = ["/inApps/", "/groups/"]
 
     private let store: SimulatedAppStore
     private let router: Router

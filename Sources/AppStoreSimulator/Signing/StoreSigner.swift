@@ -41,7 +41,7 @@ struct StoreSigner: Sendable {
             appAccountToken: record.appAccountToken,
             originalPurchaseDate: record.originalPurchaseDate.wholeMilliseconds,
             reason: record.isRenewal ? .renewal : .purchase,
-            ownership: record.isShared ? .familyShared : .purchased,
+            ownership: record.ownership,
             isUpgraded: record.upgradedAt != nil,
             revocationReason: record.revocation?.reason.map { .init(rawValue: $0) },
             subscriptionGroupID: record.groupID,
@@ -147,7 +147,7 @@ struct StoreSigner: Sendable {
             $0.quantity = record.quantity
             $0.type = record.kind
             $0.appAccountToken = record.appAccountToken
-            $0.inAppOwnershipType = record.isShared ? .familyShared : .purchased
+            $0.inAppOwnershipType = record.ownership
             $0.signedDate = Self.signedDate(now)
             $0.revocationDate = record.revocation?.at.wholeMilliseconds
             $0.revocationReason = record.revocation?.reason.map { .init(rawValue: $0) }
@@ -175,6 +175,9 @@ struct StoreSigner: Sendable {
                     $0.commitmentPrice = Int(commitment.price.milliunits)
                 }
             }
+            $0.multiSeatInfo = record.multiSeatInfo
+            $0.additionalTransactionReason =
+                record.hasSeatAdditions || record.additionTo != nil ? .seatAddition : nil
         }
     }
 
@@ -211,6 +214,10 @@ struct StoreSigner: Sendable {
                     $0.commitmentRenewalPrice = next.price.map { Int($0.milliunits) }
                 }
             }
+            if let seats = info.seats, let price = info.price {
+                $0.renewalQuantity = seats.count
+                $0.multiSeatInfo = .init { $0.renewalPriceTiers = [.init(price, seats.count)] }
+            }
         }
     }
 }
@@ -235,6 +242,8 @@ struct RenewalInfo: Sendable, Hashable {
     var renewalDate: Date
     var winBackOffers: [String] = []
     var appAccountToken: UUID?
+    /// The seats of the next period.
+    var seats: Seats?
     /// The billing plan of the next period; `nil` if the subscription does not renew.
     var billingPlan: BillingPlan.Kind?
     /// Present while a commitment that is billed monthly runs.
@@ -271,6 +280,7 @@ struct RenewalInfo: Sendable, Hashable {
         let free = Price(amount: 0, currency: plan.price.currency)
         price = state.autoRenews ? offer.map { $0.price ?? free } ?? plan.price : nil
         startedAt = state.record.startedAt
+        seats = state.autoRenews ? plan.seats : nil
         renewalDate = state.expiresDate
         winBackOffers = catalogue[productID].map { state.eligibleWinBackOffers(of: $0) }?.compactMap(\.id) ?? []
         appAccountToken = state.record.appAccountToken
@@ -287,4 +297,29 @@ struct RenewalInfo: Sendable, Hashable {
 extension TransactionRecord {
     var transactionID: TransactionID { TransactionID(unchecked: String(id)) }
     var originalTransactionID: TransactionID { TransactionID(unchecked: String(originalID)) }
+}
+
+extension TransactionRecord {
+    var ownership: AppStoreServerAPI.InAppOwnershipType {
+        isAssigned ? .assigned : isShared ? .familyShared : .purchased
+    }
+
+    fileprivate var multiSeatInfo: AppStoreServerAPI.TransactionMultiSeatInfo? {
+        seats.map { seats in
+            AppStoreServerAPI.TransactionMultiSeatInfo {
+                $0.invitationManagement = .init(rawValue: seats.invitations.rawValue)
+                $0.priceTiers = [.init(price, quantity)]
+                $0.revokedSeatQuantity = isShared ? nil : refundedSeats
+            }
+        }
+    }
+}
+
+extension AppStoreServerAPI.MultiSeatPriceTier {
+    fileprivate init(_ price: Price, _ quantity: Int) {
+        self.init {
+            $0.price = Int(price.milliunits)
+            $0.quantity = quantity
+        }
+    }
 }

@@ -11,7 +11,9 @@ struct AppStoreServerAPIConnection: Sendable {
     /// One call of the API.
     struct Call: Sendable {
         var method: HTTPRequest.Method
-        /// The components of the path after `/inApps/`, before percent-encoding.
+        /// The first component of the path.
+        var root = "inApps"
+        /// The other components of the path, before percent-encoding.
         var path: [String]
         var query: [(String, String)] = []
         var body: JSONValue?
@@ -96,7 +98,8 @@ struct AppStoreServerAPIConnection: Sendable {
         guard !call.path.contains(where: { ["", ".", ".."].contains($0) }) else {
             throw AppStoreServerAPIError(.notAsked, "An identifier must not be empty, \".\" or \"..\".")
         }
-        let path = configuration.baseURL + "/inApps/" + call.path.map(PercentEncoding.encode).joined(separator: "/")
+        let path =
+            configuration.baseURL + "/\(call.root)/" + call.path.map(PercentEncoding.encode).joined(separator: "/")
         return call.query.isEmpty ? path : "\(path)?\(HTTPQuery(call.query).encoded)"
     }
 }

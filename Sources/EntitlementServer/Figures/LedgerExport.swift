@@ -43,6 +43,7 @@ package enum LedgerExport {
         ("isFromReceipt", false), ("storefront", false), ("offerType", false), ("offerIdentifier", false),
         ("revocationPercentage", false), ("autoRenewStatus", false), ("autoRenewProductId", false),
         ("gracePeriodExpiresDate", true), ("isInBillingRetryPeriod", false), ("commitmentAutoRenewStatus", false),
+        ("isAssigned", false), ("sharesPeriod", false),
     ]
 
     static let pageSize: Int64 = 1000

@@ -26,6 +26,7 @@ enum FactSummary {
         for (name, isSet) in [
             ("isUpgraded", fact.isUpgraded), ("isFamilyShared", fact.isFamilyShared), ("isTrial", fact.isTrial),
             ("isIntroductory", fact.isIntroductory), ("isFromReceipt", fact.isFromReceipt),
+            ("isAssigned", fact.isAssigned), ("sharesPeriod", fact.sharesPeriod),
         ] where isSet {
             members[name] = true
         }
@@ -36,17 +37,22 @@ enum FactSummary {
         return members.text()
     }
 
-    /// Returns the summary that earlier versions wrote. That of a transaction has no country, no offer and no percentage
-    /// of a refund. That of a renewal does not have whether the commitment renews.
-    static func formerText(of content: PresentedFact.Content) -> String {
+    /// Returns the summaries that earlier versions wrote. Versions without seats knew no assigned seat and no period of
+    /// several transactions. Versions without figures wrote no country, no offer and no percentage of a refund either.
+    /// Versions without commitments did not write whether a commitment renews.
+    static func formerTexts(of content: PresentedFact.Content) -> [String] {
         switch content {
-        case .transaction(var former):
+        case .transaction(let fact):
+            var former = fact
+            if fact.isAssigned { former.isFamilyShared = false }
+            (former.isAssigned, former.sharesPeriod) = (false, false)
+            let withoutSeats = text(of: former)
             (former.storefront, former.offerType, former.offerIdentifier) = (nil, nil, nil)
             former.revocationPercentage = nil
-            return text(of: former)
+            return [withoutSeats, text(of: former)]
         case .renewal(var former):
             former.renewsCommitment = nil
-            return text(of: former)
+            return [text(of: former)]
         }
     }
 
@@ -84,7 +90,8 @@ enum FactSummary {
             isIntroductory: summary.flag("isIntroductory"), storefront: summary["storefront"]?.stringValue,
             offerType: summary["offerType"]?.intValue, offerIdentifier: summary["offerIdentifier"]?.stringValue,
             revocationPercentage: summary["revocationPercentage"]?.intValue, source: source,
-            isFromReceipt: summary.flag("isFromReceipt"), signedDate: signedAt, digest: digest)
+            isFromReceipt: summary.flag("isFromReceipt"), isAssigned: summary.flag("isAssigned"),
+            sharesPeriod: summary.flag("sharesPeriod"), signedDate: signedAt, digest: digest)
     }
 
     static func renewal(

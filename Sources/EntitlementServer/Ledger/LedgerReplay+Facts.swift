@@ -72,7 +72,7 @@ extension LedgerTransaction {
         let summary: String? = try row["summary"]
         let isSummary = readings.contains { reading in
             if Self.isSame(summary, reading.row.summary) { return true }
-            return Self.isSame(summary, FactSummary.formerText(of: reading.content))
+            return FactSummary.formerTexts(of: reading.content).contains { Self.isSame(summary, $0) }
         }
         return isSummary ? nil : "has a summary that differs from the signed data"
     }

@@ -50,7 +50,9 @@ struct PaymentJournal: Codable, Equatable, Sendable {
     /// payment of the same product, quantity and customer. Ignores the payments for which `isInProgress` returns
     /// `true`.
     func payment(for transaction: StoreTransaction, isInProgress: (PaymentID) -> Bool) -> PaymentID? {
-        guard transaction.reason != .renewal, transaction.ownership != .familyShared else { return nil }
+        guard transaction.reason != .renewal, transaction.ownership != .familyShared,
+            transaction.ownership != .assigned
+        else { return nil }
         return entries.first { entry in
             entry.state != .bought && entry.product == transaction.productID && entry.quantity == transaction.quantity
                 && entry.appAccountToken == transaction.appAccountToken && !isInProgress(entry.payment)

@@ -180,6 +180,7 @@ extension SubscriptionTimeline.Status {
             case false?: words += ", does not renew"
             case nil: break
             }
+            if period.isAssigned { return words + ", a seat of another customer's subscription" }
             return period.isFamilyShared ? words + ", shared by the family" : words
         case .inGracePeriod: return "payment failed, within the store's grace period"
         case .inBillingRetry: return "payment failed, the store is still trying"

@@ -18,7 +18,12 @@ package struct TransactionFact: Hashable, Sendable {
     package var quantity: Int
     /// Whether the customer changed to a higher level of the group, which ended this period.
     package var isUpgraded: Bool
+    /// Whether another customer paid: a member of the family, or the buyer of an assigned seat.
     package var isFamilyShared: Bool
+    /// Whether the customer has a seat of another customer's subscription. `isFamilyShared` is true as well.
+    package var isAssigned: Bool
+    /// Whether several transactions represent the period, because the customer added seats to it.
+    package var sharesPeriod: Bool
     package var appAccountToken: UUID?
     package var groupID: String?
     package var price: Price?
@@ -50,7 +55,7 @@ package struct TransactionFact: Hashable, Sendable {
         groupID: String? = nil, price: Price? = nil, isTrial: Bool = false, isIntroductory: Bool = false,
         storefront: String? = nil, offerType: Int? = nil, offerIdentifier: String? = nil,
         revocationPercentage: Int? = nil, source: PurchaseSource = .appStore, isFromReceipt: Bool = false,
-        signedDate: Date, digest: [UInt8] = []
+        isAssigned: Bool = false, sharesPeriod: Bool = false, signedDate: Date, digest: [UInt8] = []
     ) {
         self.id = id
         self.originalID = originalID ?? id
@@ -63,6 +68,8 @@ package struct TransactionFact: Hashable, Sendable {
         self.quantity = quantity
         self.isUpgraded = isUpgraded
         self.isFamilyShared = isFamilyShared
+        self.isAssigned = isAssigned
+        self.sharesPeriod = sharesPeriod
         self.appAccountToken = appAccountToken
         self.groupID = groupID
         self.price = price
@@ -76,6 +83,20 @@ package struct TransactionFact: Hashable, Sendable {
         self.isFromReceipt = isFromReceipt
         self.signedDate = signedDate
         self.digest = digest
+    }
+}
+
+extension [TransactionFact] {
+    /// The transactions of subscription periods, one for each period: without those that only added seats to a period.
+    /// Seats are added after the period was sold and end with it. The fact about the period itself can be older.
+    package var withoutSeatAdditions: [TransactionFact] {
+        filter { fact in
+            !fact.sharesPeriod
+                || !contains { other in
+                    other.originalID == fact.originalID && other.expiresDate == fact.expiresDate
+                        && (other.purchaseDate, other.id) < (fact.purchaseDate, fact.id)
+                }
+        }
     }
 }
 

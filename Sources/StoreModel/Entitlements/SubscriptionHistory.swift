@@ -30,7 +30,7 @@ package struct SubscriptionHistory: Hashable, Sendable {
     package init?(_ periods: [TransactionFact]) {
         guard let startedAt = periods.map(\.originalPurchaseDate).min() else { return nil }
         self.init(
-            startedAt: startedAt, paidPeriods: periods.count(where: \.isPaid),
+            startedAt: startedAt, paidPeriods: periods.withoutSeatAdditions.count(where: \.isPaid),
             hasUsedIntroductoryOffer: periods.contains(where: \.usedIntroductoryOffer),
             hasUsedPromotionalOffer: periods.contains { $0.offerType == Self.promotional })
     }

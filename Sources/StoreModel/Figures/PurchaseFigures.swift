@@ -35,7 +35,8 @@ package struct PurchaseFigures {
         // A shared purchase belongs to the figures of the family member who paid.
         let own = state.transactions.values.filter { !$0.newest.isFamilyShared }
         let payments = own.map(\.newest)
-        let renewing = payments.filter { $0.kind == .autoRenewableSubscription }.sorted { $0.starts(before: $1) }
+        let renewing = payments.filter { $0.kind == .autoRenewableSubscription }.withoutSeatAdditions
+            .sorted { $0.starts(before: $1) }
         let periods = FigurePeriod.periods(of: renewing, renewals: state.renewals.values.flatMap(\.self))
         let cohort = figures.addSubscription(periods)
         for payment in payments { figures.addPayment(payment, of: cohort) }

@@ -81,7 +81,9 @@ extension StoreCommand {
         action(
             "buy ACCOUNT PRODUCT", "Buy a product as an account",
             options: [
-                .init(name: "quantity", value: "N", help: "the quantity of a consumable, 1 to 10"),
+                .init(
+                    name: "quantity", value: "N",
+                    help: "the quantity of a consumable, 1 to 10, or all seats of a subscription"),
                 .init(name: "offer", value: "ID", help: "use this offer of the product"),
                 .init(name: "offer-kind", value: "K", help: "the kind of the offer: promotional (default) or winBack"),
                 .init(name: "billing-plan", value: "P", help: "upFront (default), or monthly with a commitment"),
@@ -97,7 +99,7 @@ extension StoreCommand {
             }
             let buy = StoreControlWire.Buy(
                 productID: try product(arguments.operands[1]),
-                quantity: try arguments.integer("quantity", in: 1...10), offerID: arguments.text("offer"),
+                quantity: try arguments.integer("quantity", in: 1...10_000), offerID: arguments.text("offer"),
                 offerKind: kind.map { PaymentOffer.Kind(rawValue: $0) },
                 billingPlan: try billingPlan(arguments),
                 allowsIntroductoryOffer: arguments.has("no-introductory-offer") ? false : nil,
@@ -242,6 +244,7 @@ extension StoreCommand {
                 options: [
                     .init(name: "reason", value: "R", help: "other (default) or appIssue"),
                     .init(name: "percentage", value: "N", help: "the percentage of the price (100)"),
+                    .init(name: "seats", value: "N", help: "refund this number of seats; the others stay valid"),
                 ]
             ) { client, arguments in
                 let reason = try arguments.text("reason").map { text in
@@ -258,7 +261,9 @@ extension StoreCommand {
                 }
                 return try await client.askForTransaction(
                     .post, "/transactions/\(arguments.operands[0])/refund",
-                    StoreControlWire.Refund(reason: reason, percentage: percentage))
+                    StoreControlWire.Refund(
+                        reason: reason, percentage: percentage,
+                        seats: try arguments.integer("seats", in: 1...10_000)))
             },
             action(
                 "request-refund TRANSACTION", "Request a refund, as the customer",

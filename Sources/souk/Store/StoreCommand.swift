@@ -21,7 +21,7 @@ enum StoreCommand {
 
     static let actions: [Command] =
         accounts + families + devices + products + purchases + offers + subscriptions + transactions
-        + notifications + retentionMessages + store
+        + notifications + retentionMessages + seats + store
 
     private static let connection: [Command.Option] = [
         .init(name: "url", value: "U", help: "the simulator's URL, as souk simulate prints it"),

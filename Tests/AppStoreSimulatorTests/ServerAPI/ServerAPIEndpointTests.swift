@@ -11,7 +11,7 @@ struct ServerAPIEndpointTests {
             .deletingLastPathComponent().deletingLastPathComponent()
             .appendingPathComponent("Documentation/ServerAPI.md")
         let text = try String(contentsOf: file, encoding: .utf8)
-        let rows = text.split(separator: "\n").filter { $0.contains("` `/inApps/") }.map {
+        let rows = text.split(separator: "\n").filter { $0.contains("` `/inApps/") || $0.contains("` `/groups/") }.map {
             $0.split(separator: "|").prefix(3).map { $0.trimmingCharacters(in: .whitespaces) }
         }
         #expect(

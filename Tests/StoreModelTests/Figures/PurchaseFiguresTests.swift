@@ -244,6 +244,18 @@ struct PurchaseFiguresTests {
         #expect(Set(sums.values.keys.map(\.source)) == ["appStore"])
     }
 
+    @Test func `added seats are revenue, and neither a subscription nor its end`() {
+        expect(
+            [
+                paid("1", 0, 31) { $0.quantity = 2 },
+                paid("2", 10, 31, 3) { ($0.quantity, $0.sharesPeriod) = (3, true) },
+            ],
+            [
+                "active 0=1 31=-1", "new 0=1", "lost 31=1", "mrr 0=10000 31=-10000", "mrrNew 0=10000",
+                "mrrChurn 31=-10000", "payments 0=1 10=1", "revenue 0=10000 10=9000",
+            ])
+    }
+
     @Test func `a subscription that the family shares is in no figure`() {
         #expect(lines([paid("1", 0, 31) { $0.isFamilyShared = true }]).isEmpty)
     }

@@ -95,6 +95,41 @@ import Testing
         await world.store.close()
     }
 
+    // MARK: - Groups and seats
+
+    @Test func `a seat is claimed once, associated and released, and its members are a group`() async throws {
+        try await withWorld { world in
+            try await world.store.set(.seatInvitations, to: "developer")
+            try await world.store.createAccount("ben")
+            let bought = try await world.store.buy(.init(productID: Self.yearly, quantity: 2), for: "ada")
+            let original = bought.transactionID
+            let request = UUID()
+            let claim = try #require(
+                try await world.client.claimSeat(of: original, requestIdentifier: request).seatClaimId)
+            #expect(try await world.client.claimSeat(of: original, requestIdentifier: request).seatClaimId == claim)
+            let other = try await world.store.buy(Self.prints, for: "ben")
+            let ben = try #require(
+                try await world.backend.verifier.appTransaction(
+                    #require(world.client.appTransactionInfo(other.transactionID).signedAppTransactionInfo)
+                ).payload.appTransactionId)
+            try await world.client.associateSeat(claim, of: original, with: ben)
+            let info = try await world.client.seatInfo(of: original)
+            #expect(info.totalSeatCount == 2 && info.availableSeatCount == 1 && info.assignedSeatClaimIds == [claim])
+            let group = try #require(try await world.client.customerGroups(of: ben).groups?.first?.groupId)
+            let page = try await world.client.groupMembers(of: group, limit: 1)
+            #expect(page.hasMore == true)
+            let rest = try await world.client.groupMembers(of: group, paginationToken: page.paginationToken)
+            #expect(rest.members?.map(\.appTransactionId) == [ben])
+            let second = try await world.client.claimSeat(
+                of: original, requestIdentifier: UUID(), appTransaction: ben)
+            #expect(second.seatClaimId != claim)
+            try await world.client.unclaimSeat(claim, of: original)
+            #expect(try await world.client.seatInfo(of: original).availableSeatCount == 1)
+            let code = await world.code { try await $0.unclaimSeat(claim, of: original) }
+            #expect(code?.status == 404)
+        }
+    }
+
     // MARK: - Purchases
 
     @Test func `a transaction and the app transaction are found by the transaction's id`() async throws {

@@ -107,7 +107,7 @@ extension StoreControlWire.Buy: WireModel {
     static let schemaName = "Buy"
     static let schema = WireSchema.object([
         .required("productID", .product),
-        .optional("quantity", .integer(1...1_000_000).described("the store refuses more than 10 at once")),
+        .optional("quantity", .integer(1...1_000_000).described("at most 10 at once, or the seats of a subscription")),
         .optional("offerID", .text),
         .optional(
             "offerKind",
@@ -197,6 +197,7 @@ extension StoreControlWire.Refund: WireModel {
             "percentage",
             .number(0...100, above: true).described(
                 "the refunded percentage, rounded to three decimals; the full price by default")),
+        .optional("seats", .seats.described("the refunded seats of a subscription with several seats")),
     ])
 }
 
@@ -238,7 +239,7 @@ extension StoreControlWire.PendingOrder: WireModel {
     static let schemaName = "PendingOrder"
     static let schema = WireSchema.object([
         .required("transactionID", .name.described("the id that its transaction will have")),
-        .required("account", .name), .required("productID", .product), .required("quantity", .integer(1...10)),
+        .required("account", .name), .required("productID", .product), .required("quantity", .seats),
         .required("state", .choice(["deferred", "interrupted"])), .required("orderedAt", .date),
     ])
 }
