@@ -13,7 +13,9 @@ import Testing
     static let secret = "0123456789abcdef0123456789abcdef"
 
     static func bench(requiringTokens: Bool = false) async throws -> ServerBench {
-        try await ServerBench { configuration in
+        let offers = try OfferBench.offers(OfferBench.rules, key: .generate())
+        return try await ServerBench { configuration in
+            configuration.apps[0].offers = offers
             configuration.apps[0].credits = CreditTests.table
             configuration.apps[0].requiresCustomerTokens = requiringTokens
             configuration.webPurchases = [
@@ -47,6 +49,7 @@ import Testing
             case "postGrant": ["feature": "gift", "reason": "support"]
             case "postCreditGrant": ["amount": 7, "reason": "support"]
             case "redeemCredit": ["items": [["id": "cat", "type": "filter"]]]
+            case "postOfferSignature": ["productID": "pro.monthly", "offerID": "half"]
             case "redeemPromotion": ["code": "SPRING-SALE"]
             default: [:]
             }

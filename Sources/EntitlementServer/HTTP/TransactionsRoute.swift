@@ -79,7 +79,7 @@ struct TransactionsRoute: Sendable {
                 let receipt = try await reader.receipt(bytes)
                 verified = Verified(facts: receipt.facts, rejected: receipt.rejected, document: receipt.document)
                 count = receipt.receipt.inAppPurchases.count
-            } catch let error as SignedDataError {
+            } catch {
                 guard !error.isRetryable else { throw Refusal.unavailable(error.reason) }
                 throw Refusal.rejected(RejectedTransaction(error, at: 0), field: "receipt")
             }

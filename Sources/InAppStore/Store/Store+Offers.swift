@@ -25,9 +25,15 @@ extension Store {
         }
     }
 
-    /// Returns an offer of the product that a purchase of `product` buys, signed for the customer. Returns `nil` if the
-    /// service does not sign this offer.
-    func signedOffer(_ id: String, of product: ListedProduct) async throws -> SignedOffer? {
+    /// Requests the signature of a promotional offer for the current customer.
+    ///
+    /// - Parameters:
+    ///   - id: The identifier of the offer at the store.
+    ///   - product: The listed product. The offer is that of the variant that a purchase would buy.
+    /// - Returns: The signed offer, for one purchase, or `nil` without an offer service, and if the service does not sign
+    ///   this offer.
+    /// - Throws: `PurchaseError`, for example if the customer is not eligible.
+    public func signedOffer(_ id: String, of product: ListedProduct) async throws -> SignedOffer? {
         guard let offers, !product.isSubscribersOnly else { return nil }
         do {
             return try await offers.sign(offer: id, of: try await idToBuy(for: product), for: customer)

@@ -6,7 +6,7 @@ extension PromoOffer {
     /// - Parameters:
     ///   - productDiscount: The discount that the offer gives.
     ///   - signed: The offer as the server signed it.
-    package init(productDiscount: ProductDiscount, _ signed: SignedOffer) {
+    public init(productDiscount: ProductDiscount, _ signed: SignedOffer) {
         self.init(
             productDiscount: productDiscount, identifier: signed.offerID, keyIdentifier: signed.signature.keyID,
             nonce: signed.signature.nonce,

@@ -43,7 +43,7 @@ import Testing
     func `a signature is valid for exactly its customer, product and offer`(seed: UInt64) async throws {
         var numbers = SeededNumbers(state: seed)
         let products: [ProductID] = ["pro.monthly", "pro.yearly"]
-        let offers = ["half", "halF", "Half", "half\u{301}", "free", "\u{212B}", "A\u{30A}"]
+        let offers = ["half", "halF", "Half", "half\u{301}", "free", "\u{C5}"]
         let uuid = UUID().uuidString
         let customers = ["anna", "Anna", "cafe\u{301}", "caf\u{E9}", uuid, "anonymous-\(uuid.lowercased())"]
         let list = products.flatMap { product in

@@ -31,8 +31,10 @@ struct DocumentJudgeTests {
     private func judge(
         _ extent: JSONValue, _ wrap: (any HTTPHandler) -> any HTTPHandler = { $0 }
     ) async throws -> JSONValue {
+        let offers = try OfferBench.offers(OfferBench.rules, key: .generate())
         let bench = try await ServerBench { configuration in
             configuration.realClock = SystemClock()
+            configuration.apps[0].offers = offers
             configuration.apps[0].credits = CreditTable(credits: [
                 "coins": .init(products: ["pack": 100], prices: ["film": 30])
             ])
@@ -60,6 +62,7 @@ struct DocumentJudgeTests {
             request["known"] = [
                 "customer": ["anna", "ben"], "to": ["anna", "ben"], "alias": ["anonymous-1", "anonymous-2"],
                 "originalTransactionID": ["1", "3"], "transactionID": ["1", "3"], "type": ["coins"], "code": ["SPRING"],
+                "productID": ["pro.monthly"], "offerID": ["half"],
                 "until": [nil],
                 "redeemableUntil": [nil], "lasts": ["P1D"],
                 "signedTransaction": [.string(try bench.purchase("4"))],
