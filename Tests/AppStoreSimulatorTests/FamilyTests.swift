@@ -204,6 +204,22 @@ struct FamilyTests {
         }
     }
 
+    @Test func `a member who leaves at the instant of a renewal has the renewal, revoked`() async throws {
+        try await Self.with { test, store in
+            try await test.buy("family")
+            try await test.advance(.months(1))
+            let before = try await test.payloads("ben").map(\.transactionId)
+            #expect(before.count == 2)
+            try await store.leave("us", "ben")
+            let payloads = try await test.payloads("ben")
+            #expect(
+                payloads.map(\.transactionId) == before && payloads.map { $0.revocationDate != nil } == [false, true])
+            #expect(try await store.entitlements(of: "ben").isEmpty)
+            try await test.advance(.months(1))
+            #expect(try await test.payloads("ben").map(\.transactionId) == before)
+        }
+    }
+
     @Test func `the family ends when its organizer leaves`() async throws {
         try await Self.with { test, store in
             try await test.buy("pack", "ben")

@@ -94,9 +94,15 @@ struct Run: Sendable, Hashable {
         offset = 0
     }
 
-    /// Returns the run as it was just before `date`; `nil` if none of its periods was sold by then.
-    func sold(before date: Date) -> Run? {
-        let sold = (0..<count).firstIndex(reaching: { purchaseDate(of: $0) >= date })
+    /// Returns the run as it was just before `date`, with a renewal at `date`; `nil` if none of its periods was sold by
+    /// then.
+    ///
+    /// - Parameter renews: Whether the first period is a renewal too.
+    func sold(before date: Date, renews: Bool) -> Run? {
+        let sold = (0..<count).firstIndex(reaching: { index in
+            let purchased = purchaseDate(of: index)
+            return index == 0 && !renews ? purchased >= date : purchased > date
+        })
         guard sold > 0 else { return nil }
         var run = self
         run.count = sold

@@ -51,18 +51,30 @@ struct SubscriptionState: Sendable, Hashable {
         if let increase { changedAt = max(changedAt, increase.at) }
     }
 
-    /// Returns the periods of a family member until the end of the share, without those that the owner bought later.
+    /// Returns the periods that a share has until its end, without those that the owner bought later.
     private static func runs(
         sharedUntil until: Date, _ record: SubscriptionRecord, under conditions: RenewalConditions
     ) -> [Run] {
+        let isAssigned = record.share?.isAssigned ?? false
         var before = record
         before.share?.until = nil
-        before.runs = record.runs.compactMap { $0.sold(before: until) }
+        before.runs = runs(record.runs, sharedUntil: until, isAssigned)
         guard let last = before.runs.last else { return Array(record.runs.prefix(1)) }
         // A record with periods after the end of the share has all earlier ones. Otherwise the rest is computed.
         guard before.runs.count == record.runs.count, last.count == record.runs.last?.count else { return before.runs }
-        return SubscriptionState(of: before, under: conditions, at: until.addingTimeInterval(-0.001).wholeMilliseconds)
-            .runs
+        return runs(SubscriptionState(of: before, under: conditions, at: until).runs, sharedUntil: until, isAssigned)
+    }
+
+    /// Returns the periods that begin before `until`, and a renewal at that instant: the share ends after it. A share
+    /// that ends with a period, because the owner's next product is not shareable, does not contain the next period.
+    private static func runs(_ runs: [Run], sharedUntil until: Date, _ isAssigned: Bool) -> [Run] {
+        var found: [Run] = []
+        for run in runs {
+            let renews = found.last.map { run.isRenewal && (isAssigned || run.plan.productID == $0.plan.productID) }
+            guard let sold = run.sold(before: until, renews: renews ?? false) else { break }
+            found.append(sold)
+        }
+        return found
     }
 
     /// The latest run, which ends with the latest period.

@@ -23,6 +23,12 @@ struct SeatTests {
         try store.notifications().map { [$0.type, $0.subtype].compactMap(\.self).joined(separator: " ") }
     }
 
+    /// Expects that a purchase is refused with this code.
+    private static func expect(_ code: StoreFailure.Code, _ body: () async throws -> Void) async {
+        let failure = await #expect(throws: StoreFailure.self) { try await body() }
+        #expect(failure?.code == code, "\(String(describing: failure))")
+    }
+
     @Test func `seats are sold at the price of one each, and renew`() async throws {
         try await Self.withSeats("developer") { test, store in
             try await test.buy("weekly", quantity: 5)
@@ -50,10 +56,10 @@ struct SeatTests {
             try await test.buy("monthly", quantity: 3)
             let payload = try await test.payloads()[0]
             #expect(payload.offerType == nil && payload.price == 4990)
-            await #expect(throws: StoreFailure(code: .invalidOffer, reason: "")) {
+            await Self.expect(.invalidOffer) {
                 try await test.buy("monthly", quantity: 4, offer: "half")
             }
-            await #expect(throws: StoreFailure(code: .invalidOffer, reason: "")) {
+            await Self.expect(.invalidOffer) {
                 try await test.buy("monthly", offer: "half")
             }
         }
@@ -63,17 +69,17 @@ struct SeatTests {
         async throws
     {
         try await TestStore.with { test in
-            await #expect(throws: StoreFailure(code: .invalidQuantity, reason: "")) {
+            await Self.expect(.invalidQuantity) {
                 try await test.buy("weekly", quantity: 2)
             }
             try await test.store.set(.seatInvitations, to: "apple")
             for quantity in [0, -1, 10_001] {
-                await #expect(throws: StoreFailure(code: .invalidQuantity, reason: "")) {
+                await Self.expect(.invalidQuantity) {
                     try await test.buy("weekly", quantity: quantity)
                 }
             }
             try await test.buy("weekly")
-            await #expect(throws: StoreFailure(code: .invalidQuantity, reason: "")) {
+            await Self.expect(.invalidQuantity) {
                 try await test.buy("weekly", quantity: 2)
             }
         }
@@ -95,7 +101,7 @@ struct SeatTests {
             #expect(try store.seats(of: "anna")[0].total == 5)
             #expect(try await store.entitlements(of: "anna").map(\.transactionID) == [first.transactionID])
             #expect(try Self.types(store) == ["SUBSCRIBED INITIAL_BUY", "DID_CHANGE_RENEWAL_PREF INCREASE_QUANTITY"])
-            await #expect(throws: StoreFailure(code: .invalidQuantity, reason: "")) {
+            await Self.expect(.invalidQuantity) {
                 try await test.buy("weekly", quantity: 5)
             }
             try await test.advance(.days(3))
@@ -152,8 +158,9 @@ struct SeatTests {
             try await test.advance(.weeks(1))
             #expect(try await store.entitlements(of: "ben").isEmpty)
             #expect(try await store.entitlements(of: "anna").isEmpty)
+            try await store.deliverNotifications()
             let types = try Self.types(store)
-            #expect(types.contains("REVOKE") && types.filter { $0 == "EXPIRED VOLUNTARY" }.count == 2)
+            #expect(types.contains("REVOKE") && types.filter { $0 == "EXPIRED VOLUNTARY" }.count == 2, "\(types)")
         }
     }
 

@@ -108,10 +108,9 @@ import Testing
                 try await world.client.claimSeat(of: original, requestIdentifier: request).seatClaimId)
             #expect(try await world.client.claimSeat(of: original, requestIdentifier: request).seatClaimId == claim)
             let other = try await world.store.buy(Self.prints, for: "ben")
-            let ben = try #require(
-                try await world.backend.verifier.appTransaction(
-                    #require(world.client.appTransactionInfo(other.transactionID).signedAppTransactionInfo)
-                ).payload.appTransactionId)
+            let signed = try await world.client.appTransactionInfo(other.transactionID).signedAppTransactionInfo
+            let document = try await world.backend.verifier.appTransaction(#require(signed))
+            let ben = try #require(document.payload.appTransactionId)
             try await world.client.associateSeat(claim, of: original, with: ben)
             let info = try await world.client.seatInfo(of: original)
             #expect(info.totalSeatCount == 2 && info.availableSeatCount == 1 && info.assignedSeatClaimIds == [claim])
