@@ -36,6 +36,7 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
     /// Replaces the special characters of text and quoted attributes with character references, and characters that
     /// HTML does not permit with U+FFFD.
     private static func escaped(_ text: String) -> String {
+        guard !text.utf8.allSatisfy(isUnchanged) else { return text }
         var out = ""
         out.reserveCapacity(text.utf8.count)
         for scalar in text.unicodeScalars {
@@ -51,6 +52,16 @@ public struct HTML: Sendable, Hashable, ExpressibleByStringInterpolation {
             }
         }
         return out
+    }
+
+    /// Whether a byte of UTF-8 belongs to no character that `escaped` replaces. U+0080 to U+009F begin with 0xC2.
+    private static func isUnchanged(_ byte: UInt8) -> Bool {
+        switch byte {
+        case 0..<0x20, UInt8(ascii: "&"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: "\""),
+            UInt8(ascii: "'"), 0x7F, 0xC2:
+            false
+        default: true
+        }
     }
 }
 
@@ -85,9 +96,8 @@ extension HTML {
 
         /// Appends markup.
         public mutating func appendLiteral(_ literal: StaticString) {
-            let text = literal.text
-            place.advance(over: text)
-            markup += text
+            literal.withUTF8Buffer { place.advance(over: $0) }
+            markup += literal.text
         }
 
         /// Appends `text`, escaped.
@@ -139,29 +149,33 @@ extension HTML {
         var permitsMarkup: Bool { self == .text || self == .tag }
 
         /// Moves over a part of the markup. A script or a style ends only at its own closing tag.
-        mutating func advance(over literal: String) {
-            var rest = Substring(literal)
-            while let character = rest.first {
-                switch (self, character) {
-                case (.text, "<"):
-                    self = Self.begins(rest, "<script") ? .script : Self.begins(rest, "<style") ? .style : .tag
-                case (.script, "<"):
-                    if Self.begins(rest, "</script") { self = .tag }
-                case (.style, "<"):
-                    if Self.begins(rest, "</style") { self = .tag }
-                case (.tag, ">"), (.doubleQuoted, "\""), (.singleQuoted, "'"):
-                    self = self == .tag ? .text : .tag
-                case (.tag, "\""): self = .doubleQuoted
-                case (.tag, "'"): self = .singleQuoted
+        mutating func advance(over literal: UnsafeBufferPointer<UInt8>) {
+            for (index, byte) in literal.enumerated() {
+                func begins(_ tag: StaticString) -> Bool { Self.begins(literal[index...], tag) }
+                switch (self, byte) {
+                case (.text, UInt8(ascii: "<")):
+                    self = begins("<script") ? .script : begins("<style") ? .style : .tag
+                case (.script, UInt8(ascii: "<")):
+                    if begins("</script") { self = .tag }
+                case (.style, UInt8(ascii: "<")):
+                    if begins("</style") { self = .tag }
+                case (.tag, UInt8(ascii: ">")): self = .text
+                case (.doubleQuoted, UInt8(ascii: "\"")), (.singleQuoted, UInt8(ascii: "'")): self = .tag
+                case (.tag, UInt8(ascii: "\"")): self = .doubleQuoted
+                case (.tag, UInt8(ascii: "'")): self = .singleQuoted
                 default: break
                 }
-                rest.removeFirst()
             }
         }
 
-        /// Whether the markup begins with this tag, without regard to case.
-        private static func begins(_ markup: Substring, _ tag: String) -> Bool {
-            markup.prefix(tag.count).lowercased() == tag
+        /// Whether the markup begins with this lowercase tag, without regard to case.
+        private static func begins(_ markup: Slice<UnsafeBufferPointer<UInt8>>, _ tag: StaticString) -> Bool {
+            tag.withUTF8Buffer { tag in
+                markup.prefix(tag.count).elementsEqual(tag) { byte, lowercase in
+                    byte == lowercase
+                        || (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) && byte | 0x20 == lowercase
+                }
+            }
         }
     }
 }

@@ -22,6 +22,8 @@ import WebPages
         #expect(script.markup.hasSuffix("</script><p>\(escaped)</p>"))
         let style: HTML = "<STYLE>a > b { content: '<' }</STYLE>\(nasty)"
         #expect(style.markup.hasSuffix(escaped))
+        let mixed: HTML = "<sCript>'</SCRIPT>\(nasty)<scrip>\(nasty)</scrip>\(nasty)"
+        #expect(mixed.markup == "<sCript>'</SCRIPT>\(escaped)<scrip>\(escaped)</scrip>\(escaped)")
     }
 
     @Test func `several strings in one attribute are each escaped, and nil is empty`() {

@@ -30,6 +30,15 @@ import WebPages
         #expect(HTML.text("a\u{0}b\u{1B}c\u{85}d\ne").markup == "a\u{FFFD}b\u{FFFD}c\u{FFFD}d\ne")
     }
 
+    @Test(arguments: [
+        ("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("\"", "&quot;"), ("'", "&#39;"), ("\u{0}", "\u{FFFD}"),
+        ("\u{1F}", "\u{FFFD}"), ("\u{7F}", "\u{FFFD}"), ("\u{80}", "\u{FFFD}"), ("\u{9F}", "\u{FFFD}"), ("\t", "\t"),
+        ("\r\n", "\r\n"), ("\u{A0}", "\u{A0}"), ("é", "é"), ("<\u{301}", "&lt;\u{301}"), ("", ""),
+    ])
+    func `one special character in a text is enough`(text: String, escaped: String) {
+        #expect(HTML.text("a" + text).markup.utf8.elementsEqual(("a" + escaped).utf8))
+    }
+
     @Test func `text in a tag stops the program`() async {
         await #expect(processExitsWith: .failure) {
             let text = "onclick=alert(1)"

@@ -17,6 +17,11 @@ import Testing
             #"{"groups": {"g": ["p"]}, "offers": [{"offerIdentifier": "o\u2063"}]}"#,
             ["/offers/0/productId", "/offers/0/offerIdentifier"]
         ),
+        // A name in another normal form than NFC would not be the name in the catalogue.
+        (
+            #"{"groups": {"g": ["p"]}, "offers": [{"productId": "p", "offerIdentifier": "e\u0301"}]}"#,
+            ["/offers/0/offerIdentifier"]
+        ),
         (
             #"{"groups": {"g": ["p"]}, "offers": [{"productId": "p", "offerIdentifier": "o"}, {"productId": "p", "offerIdentifier": "o"}]}"#,
             ["/offers/1"]

@@ -26,6 +26,8 @@ struct FigureChart: Sendable {
     let isFlow: Bool
     /// The number of lines that are left out.
     let omitted: Int
+    /// The values at the upper and lower edge.
+    private let (top, bottom): (Double, Double)
 
     private static let (width, height): (Double, Double) = (1000, 300)
 
@@ -56,20 +58,31 @@ struct FigureChart: Sendable {
                 default: false
                 }
             return FigureChart(
-                title: answer.figure.title, unit: answer.figure.unit, currency: currency,
-                rates: answer.rates.flatMap { rates in
-                    currency.map { $0.utf8.elementsEqual(rates.currency.utf8) } ?? false ? rates.name : nil
-                }, days: days,
+                answer, currency, days: days,
                 lines: largest.prefix(maximumLines).map { Line(label: $0.label, values: $0.values) }, isFlow: isFlow,
                 omitted: max(0, largest.count - maximumLines))
         }
     }
 
-    // MARK: - Scale
+    private init(
+        _ answer: FigureQuery.Answer, _ currency: String?, days: [Int64], lines: [Line], isFlow: Bool, omitted: Int
+    ) {
+        title = answer.figure.title
+        unit = answer.figure.unit
+        self.currency = currency
+        rates = answer.rates.flatMap { rates in
+            currency.map { $0.utf8.elementsEqual(rates.currency.utf8) } ?? false ? rates.name : nil
+        }
+        self.days = days
+        self.lines = lines
+        self.isFlow = isFlow
+        self.omitted = omitted
+        let values = lines.flatMap(\.values).compactMap { $0?.double }
+        top = Self.rounded(max(values.max() ?? 0, 0))
+        bottom = -Self.rounded(max(-(values.min() ?? 0), 0))
+    }
 
-    private var values: [Double] { lines.flatMap(\.values).compactMap { $0?.double } }
-    private var top: Double { Self.rounded(max(values.max() ?? 0, 0)) }
-    private var bottom: Double { -Self.rounded(max(-(values.min() ?? 0), 0)) }
+    // MARK: - Scale
 
     /// Rounds up to 1, 2 or 5 times a power of ten; values up to 1 become 1, and 0 stays 0.
     static func rounded(_ value: Double) -> Double {
