@@ -58,9 +58,25 @@ import Testing
         try await store.createOfferCodes(.init(productID: "coins", offerID: "launch", count: 2, price: "0"))
         try await store.createOfferCodes(.init(productID: "paygo", offerID: "spring", code: "SUMMER", limit: 9))
         _ = try await store.redeem(.init(code: "SUMMER"), for: "ben")
+        try await populateSeats(test, client)
         try await store.deliverNotifications()
         try await populateRetentionMessaging(test, client, subscription)
         return try await store.exportState()
+    }
+
+    /// Adds a subscription with seats: an assigned seat, seats that were added, a claim and a refund of one seat.
+    private static func populateSeats(_ test: TestStore, _ client: ServerClient) async throws {
+        for (buyer, invitations) in [("dora", "apple"), ("emil", "developer")] as [(AccountName, JSONValue)] {
+            try await test.store.createAccount(buyer)
+            try await test.store.set(.seatInvitations, to: invitations)
+            let seats = try await test.store.buy("weekly", for: buyer, quantity: 2)
+            try await test.store.assignSeat(of: "weekly", to: "carl", for: buyer)
+            let added = try await test.store.buy("weekly", for: buyer, quantity: 4)
+            try await test.store.refund(added.transactionID, .init(seats: 1))
+            _ = try await client.send(
+                .post, "/groups/v1/transactions/\(seats.transactionID)/seats",
+                #"{"requestIdentifier":"0b7a5a1e-5a0c-4a5a-9c58-7a3a1fb4a0f1"}"#)
+        }
     }
 
     /// Adds an image, a default message, a message that the customer saw, and a performance test.

@@ -21,6 +21,8 @@ struct IdentityTests {
         case "answerPriceIncrease": #"{"productID":"monthly","agrees":true}"#
         case "redeem": #"{"code":"spring"}"#
         case "joinFamily": #"{"account":"guest"}"#
+        case "setRenewalSeats": #"{"productID":"monthly","count":1}"#
+        case "assignSeat", "removeSeat": #"{"productID":"monthly","member":"guest"}"#
         default: endpoint.body == nil ? "" : #"{"productID":"monthly"}"#
         }
     }
