@@ -117,6 +117,11 @@ import Testing
         ("devices", "device list ada", [:]), ("buy", "buy ada PRINTS --device $DEVICE", [:]),
         ("receipt", "device receipt $DEVICE", [:]),
         ("switchAccount", "device switch $DEVICE bert", [:]), ("signOut", "device sign-out $DEVICE", [:]),
+        ("set", "settings set interruptedPurchases off", [:]), ("set", "settings set seatInvitations apple", [:]),
+        ("createAccount", "account create team", [:]),
+        ("buy", "buy team MONTHLY --quantity 3", [:]), ("seats", "seats list team", [:]),
+        ("assignSeat", "seats assign team MONTHLY ada", [:]), ("removeSeat", "seats remove team MONTHLY ada", [:]),
+        ("setRenewalSeats", "seats set team MONTHLY 2", [:]),
         ("exportState", "export $FILE", [:]), ("importState", "import $FILE", [:]),
     ]
 

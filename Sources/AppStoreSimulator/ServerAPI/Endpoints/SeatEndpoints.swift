@@ -137,9 +137,9 @@ extension SimulatedAppStore {
                     try db.account($0.accountID)?.appTransactionID
                 }
                 let claimed = try db.seatClaims(of: record).compactMap(\.appTransactionID)
-                var seen: Set<String> = []
+                var seen: Set<ExactString> = []
                 let buyer = try db.account(record.accountID)?.appTransactionID
-                return ([buyer].compactMap(\.self) + assigned + claimed).filter { seen.insert($0).inserted }
+                return ([buyer].compactMap(\.self) + assigned + claimed).filter { seen.insert(ExactString($0)).inserted }
             }
             throw ServerRefusal.groupNotFound
         }
