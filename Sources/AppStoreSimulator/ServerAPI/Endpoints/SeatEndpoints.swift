@@ -139,7 +139,9 @@ extension SimulatedAppStore {
                 let claimed = try db.seatClaims(of: record).compactMap(\.appTransactionID)
                 var seen: Set<ExactString> = []
                 let buyer = try db.account(record.accountID)?.appTransactionID
-                return ([buyer].compactMap(\.self) + assigned + claimed).filter { seen.insert(ExactString($0)).inserted }
+                return ([buyer].compactMap(\.self) + assigned + claimed).filter {
+                    seen.insert(ExactString($0)).inserted
+                }
             }
             throw ServerRefusal.groupNotFound
         }
