@@ -13,6 +13,13 @@ import Testing
 @Suite struct ExtremeNumberTests {
     // MARK: - An imported state
 
+    /// The state of one filled store, which tests change.
+    static let populated = Task {
+        var state: JSONValue = nil
+        try await TestStore.with(change: sending) { state = try await populate($0) }
+        return state
+    }
+
     /// Fills a store, so that every table except `answered_message` and `nonce` has a row. Returns its state.
     static func populate(_ test: TestStore) async throws -> JSONValue {
         let store = test.store
@@ -132,8 +139,7 @@ import Testing
     @Test(arguments: ColumnRange.all.keys.sorted())
     func `a state with an extreme number is refused, or works after a restart`(table: String) async throws {
         let folder = try ScratchFolder()
-        var state: JSONValue = nil
-        try await TestStore.with(change: Self.sending) { state = try await Self.populate($0) }
+        let state = try await Self.populated.value
         var test = try await TestStore.open(in: folder, change: Self.sending)
         var taken = 0
         for (path, number, mutated) in ExtremeNumbers.mutations(of: state["tables"]?[table] ?? []) {

@@ -76,10 +76,7 @@ import Testing
     /// SQLite would accept most of these values, because it converts between numbers and strings of digits.
     @Test func `a value whose JSON type differs from the type of its column is refused`() async throws {
         let folder = try ScratchFolder()
-        var state: JSONValue = nil
-        try await TestStore.with(change: ExtremeNumberTests.sending) {
-            state = try await ExtremeNumberTests.populate($0)
-        }
+        var state = try await ExtremeNumberTests.populated.value
         state["tables"]?["nonce"] = [["id": "n"]]
         state["tables"]?["answered_message"] = [["account": 1, "id": "m", "at": 0]]
         let whole = state
@@ -133,10 +130,7 @@ import Testing
     @Test(arguments: ColumnRange.all.keys.sorted())
     func `a state with an extreme string is refused, or works after a restart`(table: String) async throws {
         let folder = try ScratchFolder()
-        var state: JSONValue = nil
-        try await TestStore.with(change: ExtremeNumberTests.sending) {
-            state = try await ExtremeNumberTests.populate($0)
-        }
+        let state = try await ExtremeNumberTests.populated.value
         var test = try await TestStore.open(in: folder, change: ExtremeNumberTests.sending)
         var taken = 0
         let rows = state["tables"]?[table] ?? []

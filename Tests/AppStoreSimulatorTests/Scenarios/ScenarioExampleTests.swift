@@ -50,17 +50,23 @@ struct ScenarioExampleTests {
         #expect(other != first)
     }
 
-    /// Changes each kind of expected member once: in the first of the shipped scenarios that has it.
+    /// Changes each kind of expected member once: in the first of the shipped scenarios that has it. One run has a
+    /// change in several subjects; exactly these may differ.
     @Test(arguments: Scenarios.shipped)
     func `a scenario fails at a changed expectation, and not before`(name: String) async throws {
         var kinds = try Self.kinds(before: name)
         let document = try Self.document(name)
-        for fault in Fault.all(in: document) where kinds.insert(fault.kind).inserted {
-            let broken = try Scenario(
-                parsing: try fault.planted(in: document).encoded(), file: name, folder: Scenarios.folder)
+        let faults = Fault.all(in: document).filter { kinds.insert($0.kind).inserted }
+        for planted in Fault.runs(faults) {
+            let changed = try planted.reduce(document) { try $1.planted(in: $0) }
+            let broken = try Scenario(parsing: changed.encoded(), file: name, folder: Scenarios.folder)
             let report = try await broken.run()
-            let failed = report.steps.first { $0.outcome != .passed }
-            #expect(failed?.pointer == fault.step, "\(fault.pointer): \(report)")
+            let last = try #require(report.steps.firstIndex { $0.pointer == planted.last?.step })
+            let failed = report.steps[...last].flatMap { step in
+                if case .failed(let differences) = step.outcome { differences.map(\.pointer) } else { [] as [String] }
+            }
+            #expect(failed.sorted() == planted.map(\.subject).sorted(), "\(planted.map(\.pointer)): \(report)")
+            #expect(!report.steps[...last].contains { $0.outcome == .skipped }, "\(report)")
         }
     }
 
@@ -86,22 +92,56 @@ private struct Fault {
     /// The kind of the member: its pointer without numbers.
     let kind: String
     let value: JSONValue
+    /// Whether later steps cannot pass: the run stops here, or a transaction stays without its name.
+    var endsRun = false
 
     /// The pointer of its step.
-    var step: String { "/" + pointer.split(separator: "/").prefix(2).joined(separator: "/") }
+    var step: String { head(2) }
+
+    /// The pointer of the difference that it causes: of the expected subject, or of a step that should be refused.
+    var subject: String { head(4) == "\(step)/refused" ? step : head(4) }
+
+    private func head(_ count: Int) -> String {
+        "/" + pointer.split(separator: "/").prefix(count).joined(separator: "/")
+    }
+
+    /// Divides faults, which are in the order of their subjects, into runs: a run has one fault of a subject, and none
+    /// after one that ends it.
+    static func runs(_ faults: [Fault]) -> [[Fault]] {
+        faults.reduce(into: []) { runs, fault in
+            let free = runs.firstIndex { run in
+                run.last.map { !$0.endsRun && $0.subject != fault.subject } ?? false
+            }
+            if let free { runs[free].append(fault) } else { runs.append([fault]) }
+        }
+    }
 
     static func all(in document: JSONValue) -> [Fault] {
         (document["steps"]?.arrayValue ?? []).enumerated().flatMap { index, step -> [Fault] in
             let here = "/steps/\(index)"
             let refusal = step["refused"].map { _ in
-                Fault(pointer: "\(here)/refused", kind: "refused", value: "somethingElse")
+                Fault(pointer: "\(here)/refused", kind: "refused", value: "somethingElse", endsRun: true)
             }
             let qualifiers = ["account", "transaction", "family"]
             let subjects = step["expect"]?.objectValue?.filter { !qualifiers.contains($0.key) } ?? [:]
             return (refusal.map { [$0] } ?? [])
-                + subjects.sorted { $0.key < $1.key }.flatMap {
-                    all(of: $0.value, at: "\(here)/expect/\($0.key)", $0.key)
+                + subjects.sorted { $0.key < $1.key }.flatMap { name, value in
+                    let givesName = givesName(value)
+                    return all(of: value, at: "\(here)/expect/\(name)", name).map { fault in
+                        var fault = fault
+                        fault.endsRun = givesName
+                        return fault
+                    }
                 }
+        }
+    }
+
+    /// Whether an expected value gives a transaction its name.
+    private static func givesName(_ value: JSONValue) -> Bool {
+        switch value {
+        case .object(let members): members.contains { $0.key == "as" || givesName($0.value) }
+        case .array(let elements): elements.contains(where: givesName)
+        default: false
         }
     }
 
