@@ -195,13 +195,18 @@ extension EntitlementService {
                     .invalidConfiguration,
                     "The refund policy of \(app.bundleID) needs a client of the App Store Server API, or a dry run.")
             }
-            for key in signingKeys { try key.check() }
-            guard Set(signingKeys.map(\.id)).count == signingKeys.count else {
-                throw EntitlementServerError(
-                    .invalidConfiguration, "Two signing keys have the same id; give each an id of its own.")
-            }
+            try Self.check(signingKeys)
             for (index, environment) in environments.enumerated() where environments[..<index].contains(environment) {
                 throw EntitlementServerError(.invalidConfiguration, "The environment \(environment) is named twice.")
+            }
+        }
+
+        /// Throws ``EntitlementServerError`` with `invalidConfiguration` for keys that cannot sign answers together.
+        package static func check(_ keys: [AnswerSigningKey]) throws(EntitlementServerError) {
+            for key in keys { try key.check() }
+            guard Set(keys.map(\.id)).count == keys.count else {
+                throw EntitlementServerError(
+                    .invalidConfiguration, "Two signing keys have the same id; give each an id of its own.")
             }
         }
 

@@ -28,6 +28,7 @@ public final class EntitlementService: HTTPHandler {
         let registry: ServerRegistry?
         /// `nil` if the console is off.
         let consoleSessions: ConsoleSessions?
+        let logsEveryRequest: Locked<Bool>
     }
 
     private let configuration: Configuration
@@ -94,7 +95,7 @@ public final class EntitlementService: HTTPHandler {
                 try ConsoleSessions(
                     secrets: secrets, keys: keys, clock: configuration.realClock,
                     randomBytes: configuration.randomBytes)
-            })
+            }, logsEveryRequest: Locked(configuration.logsEveryRequest))
         router = Self.router(configuration, keys, parts)
         jobs =
             try await Self.jobs(configuration, parts) + [
@@ -129,6 +130,17 @@ public final class EntitlementService: HTTPHandler {
             return response
         }
     }
+
+    /// Replaces the keys that sign answers, while the service runs.
+    ///
+    /// - Throws: ``EntitlementServerError`` with `invalidConfiguration`. The former keys stay in use then.
+    package func replaceSigningKeys(_ keys: [AnswerSigningKey]) throws(EntitlementServerError) {
+        try Configuration.check(keys)
+        parts.signer.replaceKeys(keys)
+    }
+
+    /// Changes whether ``Configuration/log`` receives successful requests too, while the service runs.
+    package func setLogsEveryRequest(_ isOn: Bool) { parts.logsEveryRequest.withLock { $0 = isOn } }
 
     /// The handler of GET `/metrics`, for a port that only the monitoring can reach.
     public var metricsHandler: any HTTPHandler { MetricsRoute(metrics: metrics).handler }
@@ -251,7 +263,7 @@ public final class EntitlementService: HTTPHandler {
         _ configuration: Configuration, _ keys: KeyRing, _ parts: Parts
     ) -> Router {
         let metrics = parts.metrics
-        let observer = RequestObserver(configuration, metrics)
+        let observer = RequestObserver(configuration, metrics, logsEveryRequest: parts.logsEveryRequest)
         let limiter = RateLimiter(configuration, sharedBy: parts.registry)
         let authenticator = Authenticator(
             keys: keys, apps: Set(configuration.apps.map(\.bundleID)), environments: configuration.environments,
@@ -286,7 +298,9 @@ public final class EntitlementService: HTTPHandler {
 
     /// The routes of the console; none if it is off.
     var consoleRoutes: [ConsoleRoute] {
-        Console(configuration, parts, RateLimiter(configuration), RequestObserver(configuration, metrics))?.routes ?? []
+        Console(
+            configuration, parts, RateLimiter(configuration),
+            RequestObserver(configuration, metrics, logsEveryRequest: parts.logsEveryRequest))?.routes ?? []
     }
 
     /// Returns all endpoints, in the order of the OpenAPI document.

@@ -22,17 +22,19 @@ final class Acceptor: Sendable {
     private let listening: ListeningSocket
     private let connections: ConnectionRegistry
     private let wakeUp: WakeUp
+    private let workers: Locked<WorkerSet>
     private let isStopping = Locked(false)
     private let ended = DispatchSemaphore(value: 0)
 
-    /// Takes ownership of the socket. `connections` signals `wakeUp` when there is room again. The daemons outlive
-    /// `stop`.
-    init(_ listening: ListeningSocket, _ connections: ConnectionRegistry, _ wakeUp: WakeUp, daemons: [MHDDaemon]) {
+    /// Takes ownership of the socket. `connections` signals `wakeUp` when there is room again. The workers
+    /// outlive `stop`.
+    init(_ listening: ListeningSocket, _ connections: ConnectionRegistry, _ wakeUp: WakeUp, _ workers: WorkerSet) {
         self.listening = listening
         self.connections = connections
         self.wakeUp = wakeUp
+        self.workers = Locked(workers)
         Thread.start(named: "HTTPListener") { [self] in
-            run(daemons)
+            run()
             ended.signal()
         }
     }
@@ -45,7 +47,15 @@ final class Acceptor: Sendable {
         close(listening.descriptor)
     }
 
-    private func run(_ daemons: [MHDDaemon]) {
+    /// Distributes new connections to other workers, and returns the former ones. They get no connection afterwards.
+    func use(_ fresh: WorkerSet) -> WorkerSet {
+        workers.withLock { workers in
+            defer { workers = fresh }
+            return workers
+        }
+    }
+
+    private func run() {
         var next = 0
         var isRoomAwaited = false
         var mustPause = false
@@ -60,11 +70,11 @@ final class Acceptor: Sendable {
                 mustPause = !isRoomAwaited
                 continue
             }
-            var accepted = accept(for: daemons[next])
+            var accepted = accept(next)
             while accepted == .connection {
-                next = (next + 1) % daemons.count
+                next &+= 1
                 guard connections.hasRoom(), !isStopping.withLock({ $0 }) else { break }
-                accepted = accept(for: daemons[next])
+                accepted = accept(next)
             }
             guard accepted == .exhausted else { continue }
             _ = connections.makeRoom()
@@ -83,6 +93,17 @@ final class Acceptor: Sendable {
         _ = poll(&events, 2, milliseconds)
         if events[0].revents != 0 { wakeUp.clear() }
         return events[1].revents != 0
+    }
+
+    private func accept(_ number: Int) -> Accepted {
+        // Under the lock, so that the workers are not retired and ended in between.
+        let workers = workers.withLock { workers in
+            workers.enter()
+            return workers
+        }
+        let accepted = accept(for: workers.daemon(for: number))
+        if accepted != .connection { workers.leave() }
+        return accepted
     }
 
     private func accept(for daemon: MHDDaemon) -> Accepted {

@@ -28,10 +28,11 @@ final class Service: Sendable {
     }
 }
 
-/// The running microhttpd: a daemon for each thread, and the acceptor that distributes connections to them.
+/// The running microhttpd: daemons for the threads, and the acceptor that distributes connections to them.
 final class Daemon: Sendable {
     let address: HTTPListener.Address
-    private let workers: [MHDDaemon]
+    /// The set that gets new connections, and the retired ones that still have connections.
+    private let workers: Locked<[WorkerSet]>
     private let acceptor: Acceptor
     private let service: Service
     /// The time for clients to read the error response of a request that outlived the grace period, and for tasks to
@@ -41,63 +42,47 @@ final class Daemon: Sendable {
     init(handler: any HTTPHandler, configuration: HTTPListener.Configuration) throws {
         let pem = try configuration.tls.map { try PEM($0) }
         let wakeUp = try makeWakeUp()
-        let listening = try ListeningSocket(host: configuration.host, port: configuration.port)
+        let listening =
+            try configuration.socket.map { ListeningSocket($0) }
+            ?? ListeningSocket(host: configuration.host, port: configuration.port)
         let service = Service(handler: handler, limits: configuration) { wakeUp.signal() }
-        var workers: [MHDDaemon] = []
-        while workers.count < max(1, configuration.threads) {
-            guard let started = Self.start(service, configuration, pem) else {
-                let number = errno
-                close(listening.descriptor)
-                for worker in workers { MHD_stop_daemon(worker.pointer) }
-                service.connections.stop()
-                throw Self.failure(number, isSecure: pem != nil)
-            }
-            workers.append(MHDDaemon(pointer: started))
+        do {
+            let workers = try WorkerSet(service, configuration, pem)
+            self.workers = Locked([workers])
+            self.service = service
+            acceptor = Acceptor(listening, service.connections, wakeUp, workers)
+        } catch {
+            close(listening.descriptor)
+            service.connections.stop()
+            throw error
         }
-        self.workers = workers
-        self.service = service
-        acceptor = Acceptor(listening, service.connections, wakeUp, daemons: workers)
-        address = .init(host: configuration.host, port: listening.port, isSecure: pem != nil)
+        address = .init(
+            host: configuration.socket?.host ?? configuration.host, port: listening.port, isSecure: pem != nil)
     }
 
-    private static func failure(_ errorNumber: Int32, isSecure: Bool) -> HTTPListenerError {
-        guard !isSecure else {
-            return HTTPListenerError(
-                .tlsFailed, "The certificate and the private key do not match. Configure matching PEM files.")
-        }
-        return HTTPListenerError(
-            .systemFailed, "The HTTP daemon did not start: \(String(cString: strerror(errorNumber))).")
+    /// Throws the error that a listener with this configuration would throw, without binding its address.
+    static func check(_ configuration: HTTPListener.Configuration) throws {
+        guard let tls = configuration.tls else { return }
+        var configuration = configuration
+        configuration.threads = 1
+        let service = Service(handler: Unavailable(), limits: configuration) {}
+        defer { service.connections.stop() }
+        try WorkerSet(service, configuration, PEM(tls)).stop()
     }
 
-    private static func start(
-        _ service: Service, _ configuration: HTTPListener.Configuration, _ pem: PEM?
-    ) -> OpaquePointer? {
-        var settings = souk_mhd_settings()
-        settings.flags = souk_mhd_flags(pem == nil ? 0 : 1)
-        // The acceptor enforces the limit. microhttpd needs one more: it still counts a connection that just closed.
-        settings.connections = UInt32(clamping: UInt(max(1, configuration.maximumConnections)) + 1)
-        settings.idle_seconds = UInt32(max(1, configuration.idleTimeout.components.seconds))
-        settings.memory_per_connection = max(32 << 10, configuration.maximumHeaderBytes * 2)  // Also for responses.
-        settings.context = Unmanaged.passUnretained(service).toOpaque()
-        settings.request_line = Callbacks.requestLine
-        settings.access = Callbacks.access
-        settings.completed = Callbacks.completed
-        settings.connection = Callbacks.connection
-        guard let pem else { return souk_mhd_start(&settings) }
-        return pem.privateKey.withCString { key in
-            pem.certificate.withCString { certificate in
-                tlsPriorities.withCString { priorities in
-                    settings.private_key = key
-                    settings.certificate = certificate
-                    settings.tls_priorities = priorities
-                    return souk_mhd_start(&settings)
-                }
-            }
-        }
+    /// The handler of a listener that accepts no connection.
+    private struct Unavailable: HTTPHandler {
+        func respond(to request: HTTPRequest) -> HTTPReply { .ready(HTTPResponse(status: 503)) }
     }
 
-    /// GnuTLS's normal algorithms with TLS 1.2 and 1.3 only. Its default still includes TLS 1.0 and 1.1 (RFC 8996).
-    private static let tlsPriorities = "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2"
+    /// Serves new connections with the certificate in these files. Connections that are open continue.
+    func replaceCertificate(_ files: HTTPListener.TLS) throws {
+        let fresh = try WorkerSet(service, service.limits, PEM(files))
+        let former = acceptor.use(fresh)
+        workers.withLock { $0.append(fresh) }
+        former.retire()
+        workers.withLock { $0.removeAll(where: \.hasEnded) }
+    }
 
     /// Stops all threads of the daemon and returns when they have ended.
     func stop(grace: Duration) {
@@ -109,7 +94,7 @@ final class Daemon: Sendable {
             _ = service.requestsInProgress.wait(atMost: Self.refusalPeriod, clock)
         }
         service.connections.forbidParking()
-        for worker in workers { MHD_stop_daemon(worker.pointer) }
+        for workers in workers.withLock({ $0 }) { workers.stop() }
         service.connections.stop()
         _ = service.runningTasks.wait(atMost: Self.refusalPeriod, clock)
     }
@@ -132,11 +117,11 @@ extension DispatchGroup {
 }
 
 /// The contents of the two PEM files.
-private struct PEM {
+struct PEM {
     let certificate: String
     let privateKey: String
 
-    init(_ files: HTTPListener.TLS) throws {
+    init(_ files: HTTPListener.TLS) throws(HTTPListenerError) {
         guard souk_mhd_tls_available() == .YES else {
             throw HTTPListenerError(.tlsFailed, "The system's libmicrohttpd is built without TLS.")
         }
@@ -144,7 +129,7 @@ private struct PEM {
         privateKey = try Self.read(files.privateKeyFile, "PRIVATE KEY")
     }
 
-    private static func read(_ path: String, _ kind: String) throws -> String {
+    private static func read(_ path: String, _ kind: String) throws(HTTPListenerError) -> String {
         guard let bytes = FileManager.default.contents(atPath: path) else {
             throw HTTPListenerError(.tlsFailed, "The file \(path) cannot be read.")
         }
@@ -156,8 +141,8 @@ private struct PEM {
     }
 }
 
-/// The callbacks of microhttpd. `context` is the `Service`, which outlives the daemon.
-private enum Callbacks {
+/// The callbacks of microhttpd. `context` is the `WorkerSet`, which outlives its daemons.
+enum Callbacks {
     typealias RequestLine =
         @convention(c) (
             UnsafeMutableRawPointer?, UnsafePointer<CChar>?, OpaquePointer?
@@ -165,20 +150,21 @@ private enum Callbacks {
 
     static let connection: MHD_NotifyConnectionCallback = { context, connection, slot, event in
         guard let context, let connection, let slot else { return }
-        let service = Unmanaged<Service>.fromOpaque(context).takeUnretainedValue()
+        let workers = Unmanaged<WorkerSet>.fromOpaque(context).takeUnretainedValue()
         if event == .CONNECTION_NOTIFY_STARTED {
-            let opened = service.connections.open(souk_mhd_connection_socket(connection))
+            let opened = workers.service.connections.open(souk_mhd_connection_socket(connection))
             slot.pointee = Unmanaged.passRetained(opened).toOpaque()
         } else if let stored = slot.pointee {
-            service.connections.close(Unmanaged<Connection>.fromOpaque(stored).takeRetainedValue())
+            workers.service.connections.close(Unmanaged<Connection>.fromOpaque(stored).takeRetainedValue())
             slot.pointee = nil
+            workers.leave()
         }
     }
 
     /// Creates the exchange and returns a handle to it. microhttpd calls this before it changes the request target.
     static let requestLine: RequestLine = { context, target, connection in
         guard let context, let connection, let stored = souk_mhd_connection_context(connection) else { return nil }
-        let service = Unmanaged<Service>.fromOpaque(context).takeUnretainedValue()
+        let service = Unmanaged<WorkerSet>.fromOpaque(context).takeUnretainedValue().service
         let exchange = Exchange(
             service: service, connection: Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue(),
             target: RawRequestTarget(target))
@@ -198,7 +184,7 @@ private enum Callbacks {
     static let completed: MHD_RequestCompletedCallback = { context, connection, slot, _ in
         guard let context, let connection, let stored = slot?.pointee else { return }
         slot?.pointee = nil
-        let service = Unmanaged<Service>.fromOpaque(context).takeUnretainedValue()
+        let service = Unmanaged<WorkerSet>.fromOpaque(context).takeUnretainedValue().service
         Unmanaged<Exchange>.fromOpaque(stored).takeRetainedValue().abandon()
         if let stored = souk_mhd_connection_context(connection) {
             let connection = Unmanaged<Connection>.fromOpaque(stored).takeUnretainedValue()

@@ -33,6 +33,12 @@ public final class HTTPListener: Sendable {
         /// Whether the listener uses TLS.
         public let isSecure: Bool
 
+        package init(host: String, port: Int, isSecure: Bool) {
+            self.host = host
+            self.port = port
+            self.isSecure = isSecure
+        }
+
         /// The base URL, without a slash at its end.
         public var url: String {
             "\(isSecure ? "https" : "http")://\(host.contains(":") ? "[\(host)]" : host):\(port)"
@@ -87,6 +93,23 @@ public final class HTTPListener: Sendable {
                 state.withLock { $0 = .failed }
                 throw error
             }
+        }
+    }
+
+    /// Throws the error that `start()` would throw because of the certificate or the key. Opens no socket.
+    package static func check(_ configuration: Configuration) throws { try Daemon.check(configuration) }
+
+    /// Serves new connections with the certificate in these files. Open connections and their requests continue with
+    /// the former certificate.
+    ///
+    /// - Throws: `HTTPListenerError` with `tlsFailed`, or with `systemFailed`, also if the listener does not run or has
+    ///   no TLS. The former certificate stays in use then.
+    package func replaceCertificate(_ files: TLS) throws {
+        try control.sync {
+            guard configuration.tls != nil, case .running(let daemon) = state.withLock({ $0 }) else {
+                throw HTTPListenerError(.systemFailed, "The listener does not serve https.")
+            }
+            try daemon.replaceCertificate(files)
         }
     }
 
@@ -168,6 +191,8 @@ extension HTTPListener {
         public var clock = MonotonicClock()
         /// The certificate and key for https, or `nil` for plain http.
         public var tls: TLS?
+        /// A socket that listens already. `host` and `port` are not used then.
+        package var socket: InheritedSocket?
 
         /// Creates a configuration with the default limits.
         ///

@@ -6,6 +6,12 @@ struct ListeningSocket {
     /// The bound port, even if the system chose it.
     let port: Int
 
+    /// Uses a socket of another process.
+    init(_ inherited: InheritedSocket) {
+        descriptor = inherited.descriptor
+        port = inherited.port
+    }
+
     /// Binds the socket.
     ///
     /// - Throws: `HTTPListenerError` with the host and port in its reason.

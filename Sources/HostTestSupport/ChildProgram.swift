@@ -18,7 +18,7 @@ import Primitives
 ///
 /// It uses `posix_spawn`, because Foundation's `Process` fails with more than about 1,300 open files. `Process` also
 /// passes the signal mask of the calling thread to the child, so some children never receive SIGTERM. This child has an
-/// empty mask, default signal handlers, and only its standard streams. Blocking calls run on their own threads, never
+/// empty mask, default signal handlers, and only its standard streams and `socket`. Blocking calls run on their own threads, never
 /// on Swift's task threads.
 package final class ChildProgram: Sendable {
     /// The target or source of a standard stream of the child.
@@ -63,10 +63,11 @@ package final class ChildProgram: Sendable {
     ///   - environment: Variables in addition to those of this process.
     ///   - folder: The child's working directory.
     ///   - input: The standard input, which is empty by default.
+    ///   - socket: A descriptor that the child gets as its descriptor 3.
     /// - Throws: `POSIXError` when it cannot be started.
     package init(
         _ path: String, _ arguments: [String] = [], environment: [String: String] = [:], in folder: String? = nil,
-        input: Stream = .null, output: Stream = .null, errors: Stream = .inherited
+        input: Stream = .null, output: Stream = .null, errors: Stream = .inherited, socket: Int32? = nil
     ) throws {
         var streams: [StandardStream] = []
         defer { for stream in streams { stream.closeChildEnd() } }
@@ -76,7 +77,7 @@ package final class ChildProgram: Sendable {
             }
             processID = try spawn(
                 path, arguments, ProcessInfo.processInfo.environment.merging(environment) { $1 }, folder,
-                streams.map(\.child))
+                streams.map(\.child) + (socket.map { [$0] } ?? []))
         } catch {
             for case let descriptor? in streams.map(\.parent) { close(descriptor) }
             throw error
@@ -333,7 +334,7 @@ private func spawn(
         guard let closeFrom = dlsym(nil, "posix_spawn_file_actions_addclosefrom_np"),
             let changeFolder = dlsym(nil, "posix_spawn_file_actions_addchdir_np")
         else { throw POSIXError(.ENOSYS) }
-        _ = unsafeBitCast(closeFrom, to: CloseFrom.self)(&actions, 3)
+        _ = unsafeBitCast(closeFrom, to: CloseFrom.self)(&actions, Int32(streams.count))
         if let folder { _ = unsafeBitCast(changeFolder, to: ChangeFolder.self)(&actions, folder) }
     #endif
     var (none, all) = (sigset_t(), sigset_t())

@@ -31,6 +31,53 @@ import Testing
         }
     }
 
+    @Test func `a new certificate is for new connections, and the former ones continue`() async throws {
+        try await LoopbackCertificate.withFiles { files in
+            let folder = (files.certificate as NSString).deletingLastPathComponent
+            let fresh = HTTPListener.TLS(
+                certificateFile: folder + "/fresh.pem", privateKeyFile: folder + "/fresh-key.pem")
+            let made = try await ChildProgram.run(
+                "/usr/bin/env",
+                [
+                    "openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+                    "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-days", "3650",
+                    "-out", fresh.certificateFile, "-keyout", fresh.privateKeyFile,
+                ])
+            try #require(made.status == 0, "\(made.errors)")
+            try await withListener(echo) {
+                $0.tls = .init(certificateFile: files.certificate, privateKeyFile: files.key)
+            } body: { address, listener in
+                let request = HTTPRequest(method: .get, url: address.url)
+                let kept = loopbackTransport(trusting: files.certificate)
+                #expect(try await kept.send(request).status == 200)
+                #expect(throws: HTTPListenerError(.tlsFailed, "")) {
+                    try listener.replaceCertificate(
+                        .init(certificateFile: fresh.certificateFile, privateKeyFile: files.key))
+                }
+                #expect(try await loopbackTransport(trusting: files.certificate).send(request).status == 200)
+                for _ in 0..<3 { try listener.replaceCertificate(fresh) }
+                #expect(try await loopbackTransport(trusting: fresh.certificateFile).send(request).status == 200)
+                await #expect(throws: HTTPError(.tlsFailed, "")) {
+                    try await loopbackTransport(trusting: files.certificate).send(request)
+                }
+                #expect(try await kept.send(request).status == 200)
+            }
+        }
+    }
+
+    @Test func `a listener without TLS, and one that does not run, get no certificate`() async throws {
+        try await LoopbackCertificate.withFiles { files in
+            let tls = HTTPListener.TLS(certificateFile: files.certificate, privateKeyFile: files.key)
+            try await withListener(echo) { address, listener in
+                #expect(throws: HTTPListenerError(.systemFailed, "")) { try listener.replaceCertificate(tls) }
+            }
+            var configuration = HTTPListener.Configuration()
+            configuration.tls = tls
+            let listener = HTTPListener(handler: echo, configuration: configuration)
+            #expect(throws: HTTPListenerError(.systemFailed, "")) { try listener.replaceCertificate(tls) }
+        }
+    }
+
     /// Returns the output of OpenSSL's client for a connection with one version of TLS and all algorithms.
     private func handshake(_ version: String, port: Int) async throws -> String {
         let outcome = try await ChildProgram.run(

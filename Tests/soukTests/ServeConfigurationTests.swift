@@ -30,7 +30,7 @@ import Testing
         let parts = line.dropFirst(2).components(separatedBy: "  ").filter { !$0.isEmpty }
         let words = parts[0].split(separator: " ")
         let name = words[0].dropFirst(2)
-        guard !["help", "config"].contains(name), parts.count > 1 else { return nil }
+        guard !["help", "config", "check"].contains(name), parts.count > 1 else { return nil }
         let variable = "SOUK_" + name.uppercased().replacingOccurrences(of: "-", with: "_")
         let humps = name.split(separator: "-")
         let member = humps.dropFirst().reduce(String(humps[0])) { $0 + $1.capitalized }

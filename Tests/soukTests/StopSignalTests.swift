@@ -1,4 +1,6 @@
+import BaseTestSupport
 import Foundation
+import Primitives
 import Testing
 
 @testable import souk
@@ -13,6 +15,29 @@ import Testing
                 kill(getpid(), number)
                 await stop.wait()
             }
+        }
+    }
+
+    @Test func `a SIGHUP that was ignored before stays ignored, as nohup requires`() async {
+        await #expect(processExitsWith: .success) {
+            signal(SIGHUP, SIG_IGN)
+            let stop = try StopSignal { preconditionFailure("SIGHUP was handled") }
+            kill(getpid(), SIGHUP)
+            kill(getpid(), SIGTERM)
+            await stop.wait()
+        }
+    }
+
+    @Test func `a SIGHUP that the program uses neither stops it nor counts as a first signal`() async {
+        await #expect(processExitsWith: .success) {
+            let hangUps = Locked(0)
+            let stop = try StopSignal { hangUps.withLock { $0 += 1 } }
+            for count in 1...2 {
+                kill(getpid(), SIGHUP)
+                try await until("the signal is handled") { hangUps.withLock { $0 } == count }
+            }
+            kill(getpid(), SIGTERM)
+            await stop.wait()
         }
     }
 

@@ -8,26 +8,29 @@ import StoreModel
 struct AnswerSigner: Sendable {
     /// The first key signs. All are published, so that clients know a key before it signs and as long as its signatures
     /// exist.
-    private let keys: [AnswerSigningKey]
+    private let keys: Locked<[AnswerSigningKey]>
     /// The clock of the signatures' dates: real time.
     private let clock: any WallClock
 
     init(keys: [AnswerSigningKey], clock: any WallClock) {
-        self.keys = keys
+        self.keys = Locked(keys)
         self.clock = clock
     }
+
+    /// Signs with other keys from now on, in every copy of this signer.
+    func replaceKeys(_ fresh: [AnswerSigningKey]) { keys.withLock { $0 = fresh } }
 
     /// The body of GET `/v1/signing-keys`.
     var published: SigningKeysAnswer {
         SigningKeysAnswer(
-            keys: keys.map { .init(id: $0.id, publicKey: Base64.encode($0.key.publicKey.raw)) })
+            keys: keys.withLock { $0 }.map { .init(id: $0.id, publicKey: Base64.encode($0.key.publicKey.raw)) })
     }
 
     /// Refuses a request with a nonce, before it has an effect, if the server has no key, the nonce is invalid, or the
     /// request does not match its stated digest.
     func check(_ request: HTTPRequest) throws {
         guard let nonce = Self.nonce(in: request) else { return }
-        guard !keys.isEmpty else { throw Refusal.noSigningKey }
+        guard !keys.withLock(\.isEmpty) else { throw Refusal.noSigningKey }
         guard SignedAnswer.isNonce(nonce) else {
             throw Refusal.invalid(SignedAnswer.nonceItem, "should have \(SignedAnswer.nonceRule)")
         }
@@ -44,7 +47,7 @@ struct AnswerSigner: Sendable {
 
     /// Returns the reply to a request, signed if the request has a nonce.
     func sign(_ reply: HTTPReply, to request: HTTPRequest) -> HTTPReply {
-        guard let nonce = Self.nonce(in: request), SignedAnswer.isNonce(nonce), let key = keys.first else {
+        guard let nonce = Self.nonce(in: request), SignedAnswer.isNonce(nonce), let key = keys.withLock(\.first) else {
             return reply
         }
         let target = request.target

@@ -14,9 +14,13 @@ public struct AppStoreConnectKey: Sendable {
     public static let maximumTokenLifetime: TimeInterval = 3600
     static let tokenAudience = "appstoreconnect-v1"
 
-    private let key: SigningKey
-    private let id: String
-    private let issuerID: String
+    private struct Parts {
+        let key: SigningKey
+        let id: String
+        let issuerID: String
+    }
+
+    private let parts: Locked<Parts>
     private let bundleID: BundleID
 
     /// Creates a key.
@@ -27,10 +31,14 @@ public struct AppStoreConnectKey: Sendable {
     ///   - issuerID: The issuer id in App Store Connect.
     ///   - bundleID: The bundle id of the app.
     public init(_ key: SigningKey, id: String, issuerID: String, bundleID: BundleID) {
-        self.key = key
-        self.id = id
-        self.issuerID = issuerID
+        parts = Locked(Parts(key: key, id: id, issuerID: issuerID))
         self.bundleID = bundleID
+    }
+
+    /// Signs with the key and ids of another value from now on, also in every copy of this value.
+    package func replace(with other: AppStoreConnectKey) {
+        let fresh = other.parts.withLock { $0 }
+        parts.withLock { $0 = fresh }
     }
 
     /// Returns a bearer token for the App Store Server API (Apple: Generating JSON Web Tokens for API requests).
@@ -47,18 +55,24 @@ public struct AppStoreConnectKey: Sendable {
                 .claimInvalid, "A token may be valid for 1 second to 60 minutes; Apple refuses others.")
         }
         let issued = instant.timeIntervalSince1970.rounded(.down)
-        return try sign([
-            ("iss", .string(issuerID)), ("iat", .number(issued)), ("exp", .number(issued + lifetime.rounded(.down))),
-            ("aud", .string(Self.tokenAudience)), ("bid", .string(bundleID.rawValue)),
-        ])
+        let parts = parts.withLock { $0 }
+        return try Self.sign(
+            by: parts,
+            [
+                ("iss", .string(parts.issuerID)), ("iat", .number(issued)),
+                ("exp", .number(issued + lifetime.rounded(.down))),
+                ("aud", .string(Self.tokenAudience)), ("bid", .string(bundleID.rawValue)),
+            ])
     }
 
     /// Returns a compact JWS for StoreKit. Never use a `nonce` again. Apple counts the lifetime of the request from
     /// `instant`. Throws `claimInvalid` for a value that cannot be signed, and `cryptographyFailed`.
     package func sign(_ request: AppStoreRequest, nonce: UUID, at instant: Date) throws(SignedDataError) -> String {
-        try sign(
+        let parts = parts.withLock { $0 }
+        return try Self.sign(
+            by: parts,
             [
-                ("iss", .string(issuerID)), ("iat", .number(instant.timeIntervalSince1970.rounded(.down))),
+                ("iss", .string(parts.issuerID)), ("iat", .number(instant.timeIntervalSince1970.rounded(.down))),
                 ("aud", .string(request.audience.rawValue)), ("bid", .string(bundleID.rawValue)),
                 ("nonce", .string(nonce.uuidString.lowercased())),
             ] + (try request.claims()))
@@ -69,14 +83,15 @@ public struct AppStoreConnectKey: Sendable {
     package func sign(
         _ offerID: String, of product: ProductID, appAccountToken: UUID? = nil, nonce: UUID, at instant: Date
     ) throws(SignedDataError) -> PromotionalOfferSignature {
-        try .sign(
+        let parts = parts.withLock { $0 }
+        return try .sign(
             PromotionalOffer(
                 bundleID: bundleID, productID: product, offerID: offerID, appAccountToken: appAccountToken),
-            key: key, keyID: id, nonce: nonce, at: instant)
+            key: parts.key, keyID: parts.id, nonce: nonce, at: instant)
     }
 
-    private func sign(_ claims: [(String, JSONValue)]) throws(SignedDataError) -> String {
-        try Claim.check(issuerID, is: "issuer id (iss)")
-        return try ServerJWT.sign(JSONMembers(claims), key: key, keyID: id)
+    private static func sign(by parts: Parts, _ claims: [(String, JSONValue)]) throws(SignedDataError) -> String {
+        try Claim.check(parts.issuerID, is: "issuer id (iss)")
+        return try ServerJWT.sign(JSONMembers(claims), key: parts.key, keyID: parts.id)
     }
 }

@@ -85,6 +85,11 @@ struct Arguments: Sendable {
         Arguments(self, values: values.merging(others) { _, other in other })
     }
 
+    /// Returns the options whose values differ, in alphabetical order.
+    func options(differingFrom other: Arguments) -> [String] {
+        Set(values.keys).union(other.values.keys).filter { values[$0] != other.values[$0] }.sorted()
+    }
+
     /// The value of an option that takes one of several words. For any other value, throws a `UsageError` that lists
     /// the words.
     func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws -> Choice?

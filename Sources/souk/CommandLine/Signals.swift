@@ -11,6 +11,9 @@ import Primitives
 
 /// A request to stop: SIGTERM, SIGINT, SIGHUP, or the end of standard input if the parent process requested that.
 ///
+/// A program can use SIGHUP otherwise. It is still a request to stop when it comes because the terminal was closed. A
+/// SIGHUP that was ignored before, by `nohup`, stays ignored.
+///
 /// Signals are handled from the return of `init` on. The first one is kept until `wait()` is called. A second one ends
 /// the process at once.
 /// The handlers write to a pipe, because a dispatch source is registered asynchronously and would miss early signals.
@@ -18,22 +21,50 @@ final class StopSignal: Sendable {
     private let requests = Broadcast<Void>(replaysLast: true)
 
     /// Throws `Failure` when the process cannot open a pipe. A process has one instance at most.
-    init(alsoAtEndOfInput: Bool = false) throws {
+    ///
+    /// - Parameter hangUp: A closure that is called for each SIGHUP that does not end the program; without it, SIGHUP
+    ///   is a request to stop.
+    init(alsoAtEndOfInput: Bool = false, hangUp: (@Sendable () -> Void)? = nil) throws {
         let reading = try SignalPipe.open()
+        let hadTerminal = Self.hasTerminal
         Thread.detachNewThread { [requests] in
             var isRequested = false
             while let number = SignalPipe.next(from: reading) {
+                if number == SIGHUP, let hangUp, Self.hasTerminal == hadTerminal {
+                    hangUp()
+                    continue
+                }
                 if isRequested { _exit(128 + number) }
                 isRequested = true
                 requests.send(())
             }
         }
-        for number in [SIGTERM, SIGINT, SIGHUP] { _ = signal(number) { SignalPipe.send($0) } }
+        for number in [SIGTERM, SIGINT] { _ = signal(number) { SignalPipe.send($0) } }
+        if !Self.isIgnored(SIGHUP) { _ = signal(SIGHUP) { SignalPipe.send($0) } }
         guard alsoAtEndOfInput else { return }
         Thread.detachNewThread { [requests] in
             while !FileHandle.standardInput.availableData.isEmpty {}
             requests.send(())
         }
+    }
+
+    private static func isIgnored(_ number: Int32) -> Bool {
+        var action = sigaction()
+        guard sigaction(number, nil, &action) == 0 else { return false }
+        #if canImport(Darwin)
+            let handler = action.__sigaction_u.__sa_handler
+        #else
+            let handler = action.__sigaction_handler.sa_handler
+        #endif
+        return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    }
+
+    /// Whether the process has a controlling terminal. It loses the terminal when that is closed.
+    private static var hasTerminal: Bool {
+        let terminal = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC)
+        guard terminal >= 0 else { return false }
+        close(terminal)
+        return true
     }
 
     /// Requests the stop from within the process.

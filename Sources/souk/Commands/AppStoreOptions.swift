@@ -46,20 +46,27 @@ struct AppStoreOptions: Sendable {
     }
 
     /// A client with a short timeout, for a server whose own callers wait for the response of the App Store.
-    func shortTimeoutClient(for bundle: BundleID, in environment: StoreEnvironment) -> AppStoreServerAPIClient {
+    func shortTimeoutClient(
+        with key: AppStoreConnectKey, in environment: StoreEnvironment
+    ) -> AppStoreServerAPIClient {
         client(
-            for: bundle, in: environment, backoff: Backoff(attempts: 2, maximum: .seconds(2)), timeout: .seconds(5))
+            with: key, in: environment, backoff: Backoff(attempts: 2, maximum: .seconds(2)), timeout: .seconds(5))
     }
 
     /// A client for one app in one environment.
     func client(
-        for bundle: BundleID, in environment: StoreEnvironment, backoff: Backoff = Backoff(),
-        timeout: Duration = .seconds(30)
+        for bundle: BundleID, in environment: StoreEnvironment, backoff: Backoff = Backoff()
+    ) -> AppStoreServerAPIClient {
+        client(with: key(for: bundle), in: environment, backoff: backoff, timeout: .seconds(30))
+    }
+
+    private func client(
+        with key: AppStoreConnectKey, in environment: StoreEnvironment, backoff: Backoff, timeout: Duration
     ) -> AppStoreServerAPIClient {
         let apple =
             environment == .production ? AppStoreServerAPIClient.productionURL : AppStoreServerAPIClient.sandboxURL
         var configuration = AppStoreServerAPIClient.Configuration(
-            key: key(for: bundle), baseURL: url ?? apple)
+            key: key, baseURL: url ?? apple)
         configuration.backoff = backoff
         configuration.timeout = timeout
         return AppStoreServerAPIClient(configuration: configuration, transport: CurlTransport.platformDefault())

@@ -104,7 +104,7 @@ final class InspectorService: Sendable {
         listener = try ServiceListener(listening)
         page = InspectorPage(interceptor, configuration: configuration)
         address = listener.url + "/" + (token.map { "?token=\($0)" } ?? "")
-        listener.open(to: page)
+        try listener.open(to: page)
     }
 
     /// The first line that a command with an inspector prints.

@@ -70,7 +70,7 @@ enum InterceptCommand {
             // Against DNS rebinding: a page under another host name could read the upstream.
             let gate = LocalRequestGate(
                 boundTo: listening.host, hostNames: hostNames + [URL(string: upstream)?.host()].compactMap(\.self))
-            proxyListener.open(to: gate.guarding(proxy, checksSite: false))
+            try proxyListener.open(to: gate.guarding(proxy, checksSite: false))
             return (inspector, interceptor, records)
         }
         let announced = Terminal.announce([

@@ -1,6 +1,7 @@
 import EntitlementServer
 import Foundation
 import PostgresStorage
+import Primitives
 import SQLStorage
 
 /// The database that `--database` names: a SQLite file, or a PostgreSQL database.
@@ -138,6 +139,22 @@ enum LedgerLocation: Sendable {
                 try database.schema(EntitlementService.migrations(for: .postgreSQL))
             }
         }
+    }
+
+    /// Returns the migrations that a server would apply, and changes nothing, also while a server runs. Throws
+    /// `UsageError` when a server could not use the database.
+    func pendingMigrations() throws -> [String] {
+        let folder = (keyFilePrefix as NSString).deletingLastPathComponent
+        guard access(folder, W_OK | X_OK) == 0 else {
+            throw UsageError("\(FileFailure("write to", folder, errno))")
+        }
+        guard case .file(let file) = self else { return try schema().pending }
+        guard file.exists else {
+            try file.requireNoLogAlone()
+            return EntitlementService.migrations(for: .sqlite).map(\.name)
+        }
+        guard access(file.path, W_OK) == 0 else { throw UsageError("\(FileFailure("write to", file.path, errno))") }
+        return try schema().pending
     }
 
     /// Runs `body` on the database, which a server may have open. Throws `UsageError` for a missing database and for one

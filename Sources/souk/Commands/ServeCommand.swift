@@ -13,31 +13,39 @@ import StoreModel
 enum ServeCommand {
     static let command = Command(
         words: ["serve"], summary: "Run the entitlement server",
-        options: ServeOptions.all + [ServeOptions.config, .stopWithParent],
+        options: ServeOptions.all + [ServeOptions.config, ServeOptions.check, .stopWithParent],
         details: """
             The first line of standard output is one JSON object: the server's URL and, for each app that is new to the
             database, a public key and the file that holds its secret key. Standard error has the log, one JSON object
             per line. On SIGTERM or SIGINT the server finishes the requests in progress and stops; a second signal ends
-            it at once.
+            it at once. On SIGHUP it reads the settings again, and changes the certificate, the keys and the log
+            without interrupting a request. systemd can pass it a socket, and is told when it is ready.
 
             Each option can be an environment variable (--tls-key is SOUK_TLS_KEY) or a member of the --config file
             (tlsKey) instead; a flag overrides the environment, which overrides the file. The file has more settings:
             Documentation/Configuration.md.
             """
     ) { typed in
-        let plan = try ServePlan(typed, environment: ProcessInfo.processInfo.environment)
+        let environment = ProcessInfo.processInfo.environment
+        let manager = ServiceManager(environment: environment)
+        let plan = try ServePlan(typed, environment: environment, socket: try manager.socket())
         let arguments = plan.arguments
         let ledger = try LedgerLocation(arguments, typed: typed)
         let path = ledger.keyFilePrefix
-        var configuration = try listenerConfiguration(arguments)
+        var configuration = try listenerConfiguration(plan)
         configuration.maximumBodyBytes = 4 << 20
         let makeRequestID = EntitlementService.Configuration.uniqueRequestIDs()
         configuration.refusalHeaders = { ["Souk-Request-Id": makeRequestID()] }
         guard arguments.text("clock") == nil || !arguments.texts("root").isEmpty else {
             throw UsageError("--clock is for a simulator: give its root certificate with --root as well")
         }
+        if arguments.has(ServeOptions.check.name) {
+            try await check(plan, ledger, configuration, typed: typed)
+            return .success
+        }
         let clock = try await SimulatorClock.started(by: arguments)
-        let stop = try StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent"))
+        let reloads = Broadcast<Void>(replaysLast: true)
+        let stop = try StopSignal(alsoAtEndOfInput: arguments.has("stop-with-parent")) { reloads.send(()) }
         let listener = try ServiceListener(configuration)
         let metricsListener = try await listener.whileStarting {
             try plan.options.metrics.map { try ServiceListener($0) }
@@ -47,21 +55,30 @@ enum ServeCommand {
         let (service, keys) = try await listener.whileStarting {
             let service = try await plan.service(
                 database: database, standby: standby, clock: clock ?? SystemClock(), makeRequestID: makeRequestID)
-            listener.open(to: service)
-            metricsListener?.open(to: service.metricsHandler)
-            return (service, try await service.createMissingKeys { try save($0, beside: path) })
+            let keys = try await service.createMissingKeys { try save($0, beside: path) }
+            try listener.open(to: service)
+            try metricsListener?.open(to: service.metricsHandler)
+            return (service, keys)
         }
         let announced = Terminal.announce(
             announcement(
                 listener.url, console: plan.consoleURL(at: listener.url), metrics: metricsListener?.url,
                 database: ledger.name,
                 path: path, keys: keys))
+        manager.send(.status("Listening at \(listener.url)"))
+        manager.send(.ready)
+        let reload = ServeReload(typed: typed, plan: plan, listener: listener, service: service, manager: manager)
+        let reloading = Task { for await _ in reloads.stream() { reload.run() } }
+        let watchdog = Task { await manager.feedWatchdog() }
         let backgroundJobs = Task {
             // Without background jobs the server must not continue.
             defer { stop.request() }
             try await service.run()
         }
         if announced.isWritten { await stop.wait() }
+        manager.send(.stopping)
+        reloading.cancel()
+        await reloading.value
         // Ends the event streams too, which would delay the close of the listener.
         backgroundJobs.cancel()
         let end = await backgroundJobs.result
@@ -70,20 +87,40 @@ enum ServeCommand {
         await clock?.stop()
         await standby?.close()
         await database.close()
+        watchdog.cancel()
+        await watchdog.value
         try announced.check()
         try end.get()
         return .success
     }
 
-    private static func listenerConfiguration(_ arguments: Arguments) throws -> HTTPListener.Configuration {
+    /// Checks what a start would check, with a temporary ledger in place of the database, and prints a sentence. Throws
+    /// the error with which the start would end.
+    private static func check(
+        _ plan: ServePlan, _ ledger: LedgerLocation, _ configuration: HTTPListener.Configuration,
+        typed: Arguments
+    ) async throws {
+        do { try HTTPListener.check(configuration) } catch let error as HTTPListenerError {
+            throw UsageError(error.reason)
+        }
+        let pending = try ledger.pendingMigrations()
+        await (try ledger.standby(plan.arguments, typed: typed))?.close()
+        let trial = try SQLiteDatabase.temporary()
+        try await trial.closing {
+            _ = try await plan.service(
+                database: trial, clock: SystemClock(),
+                makeRequestID: EntitlementService.Configuration.uniqueRequestIDs())
+        }
+        let steps = pending.isEmpty ? "" : "; the start will apply \(pending.count) steps of its schema"
+        try Terminal.print("The server can start with \(ledger.name)\(steps).")
+    }
+
+    private static func listenerConfiguration(_ plan: ServePlan) throws -> HTTPListener.Configuration {
+        let arguments = plan.arguments
         var configuration = HTTPListener.Configuration(
             host: arguments.text("host") ?? "127.0.0.1", port: try arguments.integer("port", in: 0...65535) ?? 0)
-        switch (arguments.text("tls-certificate"), arguments.text("tls-key")) {
-        case (let certificate?, let key?):
-            configuration.tls = .init(certificateFile: certificate, privateKeyFile: key)
-        case (nil, nil): break
-        default: throw UsageError("--tls-certificate and --tls-key go together")
-        }
+        configuration.tls = try plan.tls
+        configuration.socket = plan.socket
         configuration.maximumConnections = try Descriptors.connections(
             try arguments.integer("max-connections", in: 1...1_000_000)
         ) { warn(sentence: $0, about: "descriptors") }

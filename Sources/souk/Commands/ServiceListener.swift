@@ -4,25 +4,45 @@ import HTTPListener
 import Primitives
 
 /// The listener of a service, bound before the service changes anything: if the port is in use, nothing was changed.
-/// Answers 503 until the service has started.
+/// Answers 503 until the service has started. With an inherited socket, connections wait in its queue instead.
 final class ServiceListener: Sendable {
     let url: String
     private let listener: HTTPListener
     private let startingHandler: StartingHandler
+    /// Whether `open` starts the listener.
+    private let startsWhenOpen: Bool
 
     /// Throws `UsageError` with the address and the reason.
     init(_ configuration: HTTPListener.Configuration) throws {
         startingHandler = StartingHandler()
         listener = HTTPListener(handler: startingHandler, configuration: configuration)
         do {
-            url = try listener.start().url
+            startsWhenOpen = configuration.socket != nil
+            if let socket = configuration.socket {
+                try HTTPListener.check(configuration)
+                let isSecure = configuration.tls != nil
+                url = HTTPListener.Address(host: socket.host, port: socket.port, isSecure: isSecure).url
+            } else {
+                url = try listener.start().url
+            }
         } catch let error as HTTPListenerError {
             throw UsageError(error.reason)
         }
     }
 
-    /// Passes requests to `handler` from now on.
-    func open(to handler: any HTTPHandler) { startingHandler.handler.withLock { $0 = handler } }
+    /// Passes requests to `handler` from now on. Throws `UsageError` when an inherited socket cannot be served.
+    func open(to handler: any HTTPHandler) throws {
+        startingHandler.handler.withLock { $0 = handler }
+        guard startsWhenOpen else { return }
+        do { try listener.start() } catch let error as HTTPListenerError { throw UsageError(error.reason) }
+    }
+
+    /// Serves new connections with the certificate in these files. Throws `UsageError`, and keeps the former one then.
+    func replaceCertificate(_ files: HTTPListener.TLS) throws {
+        do { try listener.replaceCertificate(files) } catch let error as HTTPListenerError {
+            throw UsageError(error.reason)
+        }
+    }
 
     /// Stops accepting connections, waits for requests in progress until the grace period ends, and closes.
     func close() async { await listener.stop() }

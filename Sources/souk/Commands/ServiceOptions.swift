@@ -35,13 +35,14 @@ struct ServiceOptions: Sendable {
             "requests per second with public keys about one customer, and BURST at once; none: no limit (50:1000)"
     )
 
-    private enum Log: String { case nothing, refusals, requests }
+    enum Log: String { case nothing, refusals, requests }
 
     /// The listener of `/metrics`, if it has its own.
     let metrics: HTTPListener.Configuration?
     private let answerMemory: Int
-    private let signingKeys: [AnswerSigningKey]
-    private let log: Log
+    let signingKeys: [AnswerSigningKey]
+    /// What is logged. A reload changes it.
+    let log: Locked<Log>
     private let webhooks: [Webhook]
 
     init(_ arguments: Arguments, bundles: [BundleID]) throws {
@@ -56,7 +57,7 @@ struct ServiceOptions: Sendable {
         guard let log = Log(rawValue: arguments.text("log") ?? "refusals") else {
             throw UsageError("--log is refusals, requests or nothing, not \((arguments.text("log") ?? "").quoted)")
         }
-        self.log = log
+        self.log = Locked(log)
         answerMemory =
             try arguments.integer("answer-memory", in: 0...1 << 30).map { $0 << 20 } ?? Int(ProcessMemory.limit() / 8)
         metrics = try arguments.integer("metrics-port", in: 0...65535).map { port in
@@ -90,9 +91,10 @@ struct ServiceOptions: Sendable {
             ]
             Terminal.log(json: line)
         }
-        guard log != .nothing else { return }
-        configuration.log = { Terminal.log(json: $0.json) }
-        configuration.logsEveryRequest = log == .requests
+        configuration.log = { [log] record in
+            if log.withLock({ $0 }) != .nothing { Terminal.log(json: record.json) }
+        }
+        configuration.logsEveryRequest = log.withLock { $0 } == .requests
     }
 
     static func rateLimit(_ text: String, of option: Command.Option = rateLimit) throws -> RateLimit {

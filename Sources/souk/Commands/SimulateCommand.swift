@@ -78,7 +78,7 @@ enum SimulateCommand {
                 throw UsageError(error.description)
             }
         }
-        listener.open(to: store.handler)
+        try listener.open(to: store.handler)
         let announced = Terminal.announce(store.summary.announcement(listeningAt: listener.url))
         if announced.isWritten { await stop.wait() }
         store.endWaiting()

@@ -9,6 +9,10 @@ struct ServeFile: Sendable {
     struct App: Sendable {
         let bundleID: BundleID
         let values: [String: [String]]
+
+        func hasOtherValues(than other: App, beside names: Set<String>) -> Bool {
+            values.filter { !names.contains($0.key) } != other.values.filter { !names.contains($0.key) }
+        }
     }
 
     private(set) var values: [String: [String]] = [:]

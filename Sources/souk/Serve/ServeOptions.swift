@@ -74,6 +74,9 @@ enum ServeOptions {
 
     static let config = Command.Option(name: "config", value: "FILE", help: "a JSON file of these options and more")
 
+    static let check = Command.Option(
+        name: "check", help: "check the settings, their files and the database, and exit without serving")
+
     static let all = ofServer + ofApp
 
     /// The environment variable of a flag: `--tls-key` is `SOUK_TLS_KEY`.

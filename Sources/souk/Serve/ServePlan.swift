@@ -1,5 +1,6 @@
 import EntitlementServer
 import Foundation
+import HTTPListener
 import Primitives
 import SQLStorage
 import SignedData
@@ -11,6 +12,8 @@ struct ServePlan {
     let arguments: Arguments
     let options: ServiceOptions
     private let apps: [EntitlementService.Configuration.App]
+    /// The keys of App Store Connect. All parts of an app share one, so that a reload can replace it.
+    private let appStoreKeys: [BundleID: AppStoreConnectKey]
     private let environments: [StoreEnvironment]
     private let anchors: [TrustAnchor]
     private let eventRetention: TimeInterval?
@@ -18,14 +21,22 @@ struct ServePlan {
     private let console: EntitlementService.Configuration.ConsoleAccess?
     private let figures: FigureSettings
     private let file: ServeFile
+    /// The socket that the server inherits.
+    let socket: InheritedSocket?
 
     /// Flags override the environment, which overrides the file. The file's settings of a single app override all
     /// three.
-    init(_ flags: Arguments, environment: [String: String]) throws {
+    ///
+    /// - Parameter socket: The socket that the server inherits; its address takes the place of --host and --port.
+    init(_ flags: Arguments, environment: [String: String], socket: InheritedSocket? = nil) throws {
+        self.socket = socket
         let fromEnvironment = ServeOptions.values(in: environment)
         let path = flags.text("config") ?? environment[ServeOptions.variable(of: ServeOptions.config)]
         file = try path.map(ServeFile.init) ?? ServeFile()
-        let arguments = flags.filled(with: fromEnvironment).filled(with: file.values)
+        var arguments = flags.filled(with: fromEnvironment).filled(with: file.values)
+        if let socket {
+            arguments = arguments.replacing(with: ["host": [socket.host], "port": [String(socket.port)]])
+        }
         self.arguments = arguments
 
         let named = try arguments.texts("environment").map { text in
@@ -42,10 +53,13 @@ struct ServePlan {
             throw UsageError(
                 "--app-apple-id is for one app: give one --bundle-id with it, or set it in apps of the file")
         }
-        apps =
-            try appsInFile.map { entry in
-                try Self.app(entry.bundleID, arguments.replacing(with: entry.values), in: environments)
-            } + others.map { try Self.app($0, arguments, in: environments) }
+        var appStoreKeys: [BundleID: AppStoreConnectKey] = [:]
+        let settings =
+            appsInFile.map { ($0.bundleID, arguments.replacing(with: $0.values)) } + others.map { ($0, arguments) }
+        apps = try settings.map { bundle, arguments in
+            try Self.app(bundle, arguments, in: environments, &appStoreKeys[bundle])
+        }
+        self.appStoreKeys = appStoreKeys
         guard !apps.isEmpty else { throw UsageError("souk serve needs --bundle-id") }
         let roots = arguments.texts("root")
         anchors = roots.isEmpty ? TrustAnchor.apple : try SignedDataOptions.anchors(in: roots)
@@ -95,13 +109,72 @@ struct ServePlan {
         console.map { _ in (arguments.text(ServeOptions.consoleOrigin.name) ?? url) + "/console" }
     }
 
+    /// Takes over from a later plan what can change while `service`, which this plan made, runs: the keys of the App
+    /// Store, the keys that sign answers, what is logged, and the certificate.
+    ///
+    /// - Parameter replaceCertificate: A closure that uses the certificate in these files, or throws.
+    /// - Throws: `UsageError`. Nothing has changed then.
+    func adopt(
+        _ later: ServePlan, in service: EntitlementService,
+        replaceCertificate: (HTTPListener.TLS) throws -> Void
+    ) throws {
+        for app in apps where later.apps.contains(where: { $0.bundleID == app.bundleID }) {
+            guard (appStoreKeys[app.bundleID] == nil) == (later.appStoreKeys[app.bundleID] == nil) else {
+                throw UsageError("the first --app-store-key of \(app.bundleID), or its removal, needs a restart")
+            }
+        }
+        do {
+            try EntitlementService.Configuration.check(later.options.signingKeys)
+            switch (try tls, try later.tls) {
+            case (nil, nil): break
+            case (_?, let files?): try replaceCertificate(files)
+            default: throw UsageError("https needs a restart to be turned on or off")
+            }
+            try service.replaceSigningKeys(later.options.signingKeys)
+        } catch let error as EntitlementServerError {
+            throw UsageError(error.reason)
+        }
+        for (bundle, key) in appStoreKeys {
+            if let later = later.appStoreKeys[bundle] { key.replace(with: later) }
+        }
+        let log = later.options.log.withLock(\.self)
+        options.log.withLock { $0 = log }
+        service.setLogsEveryRequest(log == .requests)
+    }
+
+    /// The members of the settings that differ in a later plan and that `adopt` does not take over.
+    func settingsThatNeedRestart(in later: ServePlan) -> [String] {
+        let changed = arguments.options(differingFrom: later.arguments)
+        let names = ServeOptions.all.filter { changed.contains($0.name) && !Self.reloaded.contains($0.name) }
+        let hasOtherApps = file.apps.map(\.bundleID) != later.file.apps.map(\.bundleID)
+        let changesApp = zip(file.apps, later.file.apps).contains { $0.hasOtherValues(than: $1, beside: Self.reloaded) }
+        return names.map(ServeOptions.member) + (hasOtherApps || changesApp ? ["apps"] : [])
+    }
+
+    /// The options that a reload takes over.
+    private static let reloaded: Set = [
+        "tls-certificate", "tls-key", "signing-key", "log", "app-store-key", "key-id", "issuer-id",
+    ]
+
+    /// The files for https; `nil` without TLS. Throws `UsageError` if one is missing.
+    var tls: HTTPListener.TLS? {
+        get throws {
+            switch (arguments.text("tls-certificate"), arguments.text("tls-key")) {
+            case (let certificate?, let key?): .init(certificateFile: certificate, privateKeyFile: key)
+            case (nil, nil): nil
+            default: throw UsageError("--tls-certificate and --tls-key go together")
+            }
+        }
+    }
+
     private static func seconds(_ text: String) throws -> TimeInterval {
         let start = Date(timeIntervalSince1970: 0)
         return try Arguments.period(text).end(from: start).timeIntervalSince(start)
     }
 
     private static func app(
-        _ bundle: BundleID, _ arguments: Arguments, in environments: [StoreEnvironment]
+        _ bundle: BundleID, _ arguments: Arguments, in environments: [StoreEnvironment],
+        _ key: inout AppStoreConnectKey?
     ) throws -> EntitlementService.Configuration.App {
         var app = EntitlementService.Configuration.App(
             bundleID: bundle, appAppleID: try arguments.integer("app-apple-id", in: 1...Int.max))
@@ -120,18 +193,19 @@ struct ServePlan {
                 try text == "none" ? nil : ServiceOptions.rateLimit(text, of: ServiceOptions.customerRateLimit)
         }
         let appStore = try AppStoreOptions(arguments)
+        key = appStore?.key(for: bundle)
         if let path = arguments.text(ServeOptions.retentionRules.name) {
             let rules = try Self.rules(in: path, RetentionRules.init(json:))
-            app.retentionMessages = RetentionMessages(rules, key: appStore?.key(for: bundle))
+            app.retentionMessages = RetentionMessages(rules, key: key)
             do { try app.checkRetentionMessages() } catch { throw UsageError("\(path): \(error.reason)") }
         }
         if let path = arguments.text(ServeOptions.offerRules.name) {
             let rules = try Self.rules(in: path, OfferRules.init(json:))
-            app.offers = PromotionalOffers(rules, key: appStore?.key(for: bundle))
+            app.offers = PromotionalOffers(rules, key: key)
             do { try app.checkOffers() } catch { throw UsageError("\(path): \(error.reason)") }
         }
         for environment in environments where [.production, .sandbox].contains(environment) {
-            app.appStore[environment] = appStore?.shortTimeoutClient(for: bundle, in: environment)
+            app.appStore[environment] = key.flatMap { appStore?.shortTimeoutClient(with: $0, in: environment) }
         }
         app.refundPolicy = try arguments.text("refund-policy").map(refundPolicy)
         return app

@@ -37,6 +37,17 @@ import Testing
         #expect(code(parts.joined(separator: ".")) == nil)
     }
 
+    @Test func `a key that is replaced signs with the new ids in every copy`() throws {
+        let other = try TestTeam()
+        let key = AppStoreConnectKey(other.key, id: "FORMER", issuerID: "former", bundleID: team.bundleID)
+        let copy = key
+        #expect(code(try copy.token(at: now)) != nil)
+        key.replace(with: team.serverKey)
+        #expect(code(try copy.token(at: now)) == nil)
+        #expect(
+            try copy.token(at: now).split(separator: ".")[0] == team.serverKey.token(at: now).split(separator: ".")[0])
+    }
+
     @Test(arguments: [0, -1, 0.5, 3600.5, 3601, .infinity, .nan])
     func `a lifetime that Apple refuses is refused`(lifetime: TimeInterval) {
         #expect(refusal { try team.serverKey.token(at: now, lifetime: lifetime) } == .claimInvalid)
