@@ -6,7 +6,7 @@ extension FrontDeskPage {
 
         // The values that the page shows, as the store last returned them.
         const state = {
-          accounts: [], families: [], devices: [], products: [], withdrawn: [], offerCodes: [], batches: [], winBacks: [], transactions: [], subscriptions: [], orders: [], promoted: [],
+          accounts: [], families: [], devices: [], products: [], withdrawn: [], offerCodes: [], batches: [], winBacks: [], transactions: [], subscriptions: [], seats: [], orders: [], promoted: [],
           notifications: [], uploads: { images: [], messages: [] }, screens: [], settings: {}, account: null, view: "accounts", clock: null, isLoaded: false,
         };
 

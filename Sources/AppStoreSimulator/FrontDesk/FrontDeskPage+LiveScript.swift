@@ -85,7 +85,7 @@ extension FrontDeskPage {
               $("connection").textContent = problem.code === "noAnswer" ? "Not connected" : problem.message;
             }
             this.draw();
-            const now = fingerprint([state.accounts, state.transactions, state.subscriptions, state.orders, state.products, state.withdrawn, state.offerCodes, state.batches, state.winBacks, state.promoted, state.devices, state.notifications, state.uploads, state.screens, state.settings]);
+            const now = fingerprint([state.accounts, state.transactions, state.subscriptions, state.seats, state.orders, state.products, state.withdrawn, state.offerCodes, state.batches, state.winBacks, state.promoted, state.devices, state.notifications, state.uploads, state.screens, state.settings]);
             this.unchangedReads = now === this.last ? this.unchangedReads + 1 : 0;
             this.last = now;
             this.schedule(performance.now() - begin);
@@ -93,13 +93,13 @@ extension FrontDeskPage {
 
           async readAccount() {
             const account = chosen();
-            if (!account) { Object.assign(state, { devices: [], transactions: [], subscriptions: [], orders: [], promoted: [], offerCodes: [], batches: [], winBacks: [], products: [], withdrawn: [] }); return; }
+            if (!account) { Object.assign(state, { devices: [], transactions: [], subscriptions: [], seats: [], orders: [], promoted: [], offerCodes: [], batches: [], winBacks: [], products: [], withdrawn: [] }); return; }
             const { name } = account, listFor = (list) => request("GET", path(list) + "?" + new URLSearchParams({ account: name }));
             const listOfStorefront = (list) => request("GET", path(list) + "?" + new URLSearchParams({ storefront: account.storefront }));
-            const [{ devices }, { transactions }, { subscriptions }, { orders }, { promotedPurchases: promoted }, { offerCodes }, { products }, { products: withdrawn }, { offerCodeBatches: batches }, { winBackOffers: winBacks }] = await Promise.all([
-              request("GET", accountPath(name, "devices")), request("GET", accountPath(name, "transactions")), request("GET", accountPath(name, "subscriptions")), listFor("orders"), listFor("promoted-purchases"), listFor("offer-codes"), listOfStorefront("products"), listOfStorefront("withdrawn-products"), listFor("offer-code-batches"), listFor("win-back-offers")]);
+            const [{ devices }, { transactions }, { subscriptions }, { orders }, { promotedPurchases: promoted }, { offerCodes }, { products }, { products: withdrawn }, { offerCodeBatches: batches }, { winBackOffers: winBacks }, { seats }] = await Promise.all([
+              request("GET", accountPath(name, "devices")), request("GET", accountPath(name, "transactions")), request("GET", accountPath(name, "subscriptions")), listFor("orders"), listFor("promoted-purchases"), listFor("offer-codes"), listOfStorefront("products"), listOfStorefront("withdrawn-products"), listFor("offer-code-batches"), listFor("win-back-offers"), request("GET", accountPath(name, "seats"))]);
             if (state.account !== name) { this.isStale = true; return; }
-            Object.assign(state, { batches, winBacks });
+            Object.assign(state, { batches, winBacks, seats });
             Object.assign(state, { devices, subscriptions, orders, promoted, offerCodes, products, withdrawn, transactions: transactions.map((sale) => ({ ...sale, claims: claims(sale.signedTransaction) })) });
           },
 
@@ -164,7 +164,7 @@ extension FrontDeskPage {
           let name = null;
           try { name = found && decodeURIComponent(found[1]); } catch { name = null; }
           if (name === null || name === state.account) { live.draw(); if (state.view === "retention") live.refresh(); return; }
-          Object.assign(state, { account: name, devices: [], transactions: [], subscriptions: [], orders: [], promoted: [], offerCodes: [], batches: [], winBacks: [] });
+          Object.assign(state, { account: name, devices: [], transactions: [], subscriptions: [], seats: [], orders: [], promoted: [], offerCodes: [], batches: [], winBacks: [] });
           shown.transactions = pageSize;
           live.refresh().then(() => { if (chosen() && document.activeElement === document.body) $("account-title").focus({ preventScroll: true }); });
         };

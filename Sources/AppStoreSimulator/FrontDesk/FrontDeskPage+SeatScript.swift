@@ -13,6 +13,13 @@ extension FrontDeskPage {
           plan: ({ member = "" }) => ({ call: ["POST", accountPath(account, word + "-seat"), { productID, member }],
             command: command("seats " + word, [account, productID, member]), done: member + done }),
         });
+        // How many seats of a subscription are free, and who has the others. A claim may be for no known member.
+        const seatsText = ({ originalTransactionID }) => {
+          const seats = state.seats.find((each) => each.originalTransactionID === originalTransactionID);
+          if (!seats) return null;
+          const members = seats.taken.map(({ account, claimID }) => account || "claim " + claimID).join(", ");
+          return seats.total + " seats, " + seats.available + " free" + (members ? ": " + members : "") + ".";
+        };
         const seatButtons = (account, subscription) => {
           if (!claims(subscription.signedTransaction).multiSeatInfo) return null;
           return [

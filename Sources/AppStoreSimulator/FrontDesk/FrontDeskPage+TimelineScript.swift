@@ -158,7 +158,7 @@ extension FrontDeskPage {
           const account = state.account, width = $("subscriptions").clientWidth || 800, now = virtualNow();
           const begin = state.transactions.length > 0 ? Date.parse(state.transactions[0].purchaseDate) : now;
           const step = Math.floor(200 * Math.log(Math.max(1, now - begin)));
-          draw($("subscriptions"), [account, state.subscriptions, state.transactions, state.products, state.accounts.length, state.subscriptions.map((subscription) => screens.get(screenKey(account, subscription))), step, Math.floor(width / 150)], () => {
+          draw($("subscriptions"), [account, state.subscriptions, state.seats, state.transactions, state.products, state.accounts.length, state.subscriptions.map((subscription) => screens.get(screenKey(account, subscription))), step, Math.floor(width / 150)], () => {
             if (state.subscriptions.length === 0) return make("p", { class: "soft" }, "This account has no subscription.");
             const cards = state.subscriptions.map((subscription) => {
               const [word, tone] = statuses[subscription.status] || [subscription.status, ""], [date, text] = nextOf(subscription);
@@ -166,7 +166,7 @@ extension FrontDeskPage {
                 subscription.commitment && pill("bill " + subscription.commitment.bill + " of " + subscription.commitment.billCount, "plain"),
                 !renewsOf(subscription) && subscription.status === "active" && pill("will not renew", "warn"),
                 subscription.priceIncrease && pill("price increase " + subscription.priceIncrease, "warn")),
-                make("p", { class: "soft" }, date ? ["On ", timeElement(date), ": ", text, "."] : text), make("div", { class: "buttons" }, subscriptionButtons(account, subscription)), screenBox(account, subscription));
+                make("p", { class: "soft" }, date ? ["On ", timeElement(date), ": ", text, "."] : text), seatsText(subscription) && make("p", { class: "soft" }, seatsText(subscription)), make("div", { class: "buttons" }, subscriptionButtons(account, subscription)), screenBox(account, subscription));
             });
             return [timeline(state.subscriptions, width), make("ul", { class: "list", "aria-label": "Subscriptions" }, cards)];
           });

@@ -31,6 +31,27 @@ struct FrontDeskActionTests {
         }
     }
 
+    @Test func `seats are assigned, shown and removed, and their number is set`() async throws {
+        try await TestStore.with { test in
+            try await test.store.createAccount("bob")
+            try await test.store.set(.seatInvitations, to: "apple")
+            try await test.buy("weekly", quantity: 3)
+            func isShown(_ text: String) -> JSONValue {
+                DeskStep.wait("document.querySelector('#subscriptions').textContent.includes('\(text)')")
+            }
+            let answers = try await test.browse(
+                [isShown("3 seats, 3 free."), DeskStep.press("Assign a seat weekly")] + DeskStep.confirm
+                    + [DeskStep.result("bob has a seat"), DeskStep.command, isShown("3 seats, 2 free: bob.")]
+                    + [DeskStep.press("Set seats weekly"), DeskStep.fill("#field-count", "2")] + DeskStep.confirm
+                    + [DeskStep.result("renews with 2 seats"), DeskStep.command]
+                    + [DeskStep.press("Remove a seat weekly")] + DeskStep.confirm
+                    + [DeskStep.result("bob has no seat"), DeskStep.command, isShown("3 seats, 3 free.")])
+            #expect(answers[0].stringValue?.hasPrefix("souk store seats assign anna weekly bob --url") == true)
+            #expect(answers[1].stringValue?.hasPrefix("souk store seats set anna weekly 2 --url") == true)
+            #expect(answers[2].stringValue?.hasPrefix("souk store seats remove anna weekly bob --url") == true)
+        }
+    }
+
     @Test func `prices are those of the account's storefront, and a device moves between accounts`() async throws {
         try await TestStore.with { test in
             try await test.store.createAccount("anna", storefront: "DEU")

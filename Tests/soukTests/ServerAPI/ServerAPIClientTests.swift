@@ -109,7 +109,7 @@ import Testing
             #expect(try await world.client.claimSeat(of: original, requestIdentifier: request).seatClaimId == claim)
             let other = try await world.store.buy(Self.prints, for: "ben")
             let signed = try await world.client.appTransactionInfo(other.transactionID).signedAppTransactionInfo
-            let document = try await world.backend.verifier.appTransaction(#require(signed))
+            let document = try world.backend.verifier.appTransaction(#require(signed))
             let ben = try #require(document.payload.appTransactionId)
             try await world.client.associateSeat(claim, of: original, with: ben)
             let info = try await world.client.seatInfo(of: original)
