@@ -69,7 +69,10 @@ public struct Price: Hashable, Sendable, Codable {
     ///   - milliunits: The amount in thousandths of the currency's unit.
     ///   - currency: The ISO 4217 code of the currency.
     public init(milliunits: Int64, currency: String) {
-        self.init(amount: Decimal(milliunits) / 1000, currency: currency)
+        // A division of decimals would take a hundred times as long.
+        let sign: FloatingPointSign = milliunits < 0 ? .minus : .plus
+        self.init(
+            amount: Decimal(sign: sign, exponent: -3, significand: Decimal(milliunits.magnitude)), currency: currency)
     }
 
     /// The amount in Apple's milliunits, rounded to the nearest. An amount outside the range of `Int64` becomes its

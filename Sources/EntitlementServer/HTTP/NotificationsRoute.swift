@@ -45,6 +45,7 @@ struct NotificationsRoute: Sendable {
     /// Returns the reader of the notification's app. A notification for an unknown app goes to any reader, which
     /// verifies it before refusing it.
     private func reader(of signed: String) throws -> StoreReader {
+        if readers.count == 1 { return readers[0] }
         let payload = try? UnverifiedJWS(unverified: signed).unverifiedPayload
         let parts = ["data", "summary", "externalPurchaseToken", "appData"]
         let bundle = parts.lazy.compactMap { payload?[$0]?["bundleId"]?.stringValue }.first.flatMap(

@@ -83,7 +83,7 @@ struct PresentedFact: Sendable {
         self.environment = environment
         self.format = format
         self.source = source
-        header = format == .jws ? source.firstIndex(of: UInt8(ascii: ".")).map { source[..<$0] } : nil
+        header = format == .jws ? source.index(ofByte: UInt8(ascii: ".")).map { source[..<$0] } : nil
         self.orderID = orderID
         self.index = index
         row = FactRow(content, format)

@@ -83,8 +83,11 @@ extension FactFormat {
     /// Returns the JSON of a source: the second segment of a JWS, or the source itself.
     func payload(of source: [UInt8]) throws -> [UInt8] {
         guard self == .jws else { return source }
-        let segments = source.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-        guard segments.count == 3, let payload = Base64.decodeURL(String(decoding: segments[1], as: UTF8.self)) else {
+        let dot = UInt8(ascii: ".")
+        guard let first = source.index(ofByte: dot), let second = source.index(ofByte: dot, from: first + 1),
+            source.index(ofByte: dot, from: second + 1) == nil,
+            let payload = Base64.decodeURL(source[(first + 1)..<second])
+        else {
             throw EntitlementServerError(.internalInconsistency, "A signed source in the ledger is not a JWS.")
         }
         return payload

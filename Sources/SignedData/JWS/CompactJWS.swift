@@ -10,8 +10,8 @@ struct CompactJWS {
     init(_ bytes: [UInt8]) throws(SignedDataError) {
         self.bytes = bytes
         let dot = UInt8(ascii: ".")
-        guard let first = bytes.firstIndex(of: dot), let second = bytes[(first + 1)...].firstIndex(of: dot),
-            bytes[(second + 1)...].firstIndex(of: dot) == nil, first > 0, second > first + 1, second + 1 < bytes.count
+        guard let first = bytes.index(ofByte: dot), let second = bytes.index(ofByte: dot, from: first + 1),
+            bytes.index(ofByte: dot, from: second + 1) == nil, first > 0, second > first + 1, second + 1 < bytes.count
         else { throw SignedDataError(.malformed, "A JWS is three segments with dots between them.") }
         firstDot = first
         secondDot = second

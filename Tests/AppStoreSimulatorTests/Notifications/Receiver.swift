@@ -79,8 +79,11 @@ extension Receiver.Arrival {
     }
 
     private static func payload(_ jws: String) throws -> JSONValue {
-        let parts = jws.split(separator: ".")
-        return try JSONValue(parsing: Base64.decodeURL(String(parts.count == 3 ? parts[1] : "")) ?? [])
+        let (bytes, dot) = (Array(jws.utf8), UInt8(ascii: "."))
+        guard let first = bytes.index(ofByte: dot), let second = bytes.index(ofByte: dot, from: first + 1) else {
+            return try JSONValue(parsing: [UInt8]())
+        }
+        return try JSONValue(parsing: Base64.decodeURL(bytes[(first + 1)..<second]) ?? [])
     }
 }
 
