@@ -15,7 +15,7 @@ GATES := check-format check-imports check-waiting check-language check-build che
 # The gates share build folders and the terminal, so they run one after another.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-all self-test format bench cluster crash chaos chaos-cluster api lives archives secrets values figures extremes identities fuzz shake docs clean $(GATES)
+.PHONY: help run test check check-all self-test format bench dist cluster crash chaos chaos-cluster api lives archives secrets values figures extremes identities fuzz shake docs clean $(GATES)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -51,6 +51,10 @@ bench: ## Measure the frequent operations, and compare each with a reference
 	@Scripts/install-dependencies run
 	swift build -c release --product Benchmarks -j $(JOBS)
 	@"$$(swift build -c release --show-bin-path)/Benchmarks" $(ARGS)
+
+dist: ## Make the packages of the server in .build-dist/artifacts: Debian package, tarball, Containerfile, SBOM, checksums (ARGS="--binary FILE")
+	@Scripts/install-dependencies dist
+	@Scripts/make-dist $(ARGS)
 
 crash: ## Kill the app, the server and the simulated store at every step, and let writes to the app's disk fail (also part of the tests)
 	@Scripts/install-dependencies run

@@ -19,7 +19,7 @@ enum ServeCommand {
             database, a public key and the file that holds its secret key. Standard error has the log, one JSON object
             per line. On SIGTERM or SIGINT the server finishes the requests in progress and stops; a second signal ends
             it at once. On SIGHUP it reads the settings again, and changes the certificate, the keys and the log
-            without interrupting a request. systemd can pass it a socket, and is told when it is ready.
+            without interrupting a request. systemd can pass it a socket, and gets notifications such as READY=1.
 
             Each option can be an environment variable (--tls-key is SOUK_TLS_KEY) or a member of the --config file
             (tlsKey) instead; a flag overrides the environment, which overrides the file. The file has more settings:

@@ -41,7 +41,7 @@ struct ServiceOptions: Sendable {
     let metrics: HTTPListener.Configuration?
     private let answerMemory: Int
     let signingKeys: [AnswerSigningKey]
-    /// What is logged. A reload changes it.
+    /// The requests that are logged. A reload changes the value.
     let log: Locked<Log>
     private let webhooks: [Webhook]
 

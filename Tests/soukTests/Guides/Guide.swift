@@ -27,6 +27,7 @@ struct Guide: Sendable {
     static func of(_ document: String) -> Guide { all.first { $0.document == document } ?? Guide(document: document) }
 
     private static let asksApple = "asks Apple's servers, with a key of App Store Connect"
+    private static let installs = "changes the machine as root, which needs systemd as its first process"
     private static let buildsPackage = "takes minutes to build a separate package; Scripts/check-linkage builds it"
 
     static let all = [
@@ -44,6 +45,20 @@ struct Guide: Sendable {
                 """,
             skippedBlocks: [
                 #"souk sync --url "$SERVER" --key-file secret-key --bundle-id com.example.darkroom \"#: asksApple
+            ]),
+        Guide(
+            document: "Documentation/Install.md",
+            preparation: """
+                mkdir -p etc/souk var/lib/souk
+                sed "s|/var/|$PWD/var/|" Packaging/souk.json > etc/souk/souk.json
+                """, replacements: [("/etc/", "etc/")],
+            skippedBlocks: [
+                "make dist": "takes minutes to build the program again; Scripts/make-dist checks its results itself",
+                "sha256sum --check SHA256SUMS": installs,
+                "sudo systemctl enable --now souk.socket souk.service": installs,
+                "sudo systemctl edit souk.socket": installs, "sudo apt install ./souk_*.deb": installs,
+                "sudo systemctl reload souk.service": installs, "sudo apt purge souk": installs,
+                "podman build -t souk .build-dist/artifacts": "needs podman and an image of Debian",
             ]),
         Guide(document: "Documentation/Figures.md", preparation: "running\nln -s given/ledger.sqlite souk.sqlite"),
         Guide(
@@ -81,8 +96,7 @@ struct Guide: Sendable {
                 souk-new() { souk "$@"; }
                 """, replacements: [("/var/", "var/")],
             skippedBlocks: [
-                "swift build -c release --product souk": "installs the program for all users, as root",
-                #"souk sync --url "https://$HOST" --key-file secret-key --bundle-id com.example.darkroom \"#: asksApple,
+                #"souk sync --url "https://$HOST" --key-file secret-key --bundle-id com.example.darkroom \"#: asksApple
             ]),
         Guide(
             document: "Documentation/Guides/WritingAFloret.md", skippedBlocks: ["cd Examples/Florets": buildsPackage]),
