@@ -175,6 +175,13 @@ final class Connection: Sendable {
         }
     }
 
+    /// Whether the connection is open and has no request.
+    var awaitsRequest: Bool {
+        state.withLock { state in
+            state.isOpen && (state.phase == .awaitingFirstRequest || state.phase == .awaitingRequest)
+        }
+    }
+
     /// Closes the connection if it is still in this wait. Returns whether it was.
     func end(_ wait: Wait) -> Bool {
         state.withLock { state in
