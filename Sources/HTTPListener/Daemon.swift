@@ -88,7 +88,7 @@ final class Daemon: Sendable {
     func stop(grace: Duration) {
         acceptor.stop()
         service.connections.drain()
-        awaitRequestsThatArrived()
+        awaitRequestsThatArrived(atMost: max(grace, Self.refusalPeriod))
         let clock = service.limits.clock
         if service.requestsInProgress.wait(atMost: grace, clock) == .timedOut {
             service.connections.forbidParking()
@@ -106,9 +106,9 @@ extension Daemon {
     /// microhttpd reads it, and would be lost otherwise.
     ///
     /// The limit concerns a socket that microhttpd did not open. It is real time, because no client causes this.
-    private func awaitRequestsThatArrived() {
+    private func awaitRequestsThatArrived(atMost limit: Duration) {
         let pause = DispatchSemaphore(value: 0)
-        let deadline = ContinuousClock.now + Self.refusalPeriod
+        let deadline = ContinuousClock.now + limit
         while service.connections.hasWaitingConnection, .now < deadline {
             _ = pause.wait(timeout: .now() + .milliseconds(2))
             service.connections.drain()
