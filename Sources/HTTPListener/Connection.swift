@@ -71,6 +71,8 @@ final class Connection: Sendable {
         var isOpen = true
         /// The socket is shut down, and microhttpd will close it.
         var isEnding = false
+        /// The input is shut down, so its end does not show whether the client has disconnected.
+        var hasStoppedReading = false
         var phase = Phase.awaitingFirstRequest
         /// The number of phase changes. `watch` compares it, so that no request has to read a clock.
         var generation = 0
@@ -152,7 +154,9 @@ final class Connection: Sendable {
     func watch(at now: ContinuousClock.Instant, _ deadlines: Deadlines) {
         let abandoned = state.withLock { state -> Exchange? in
             guard state.isOpen else { return nil }
-            if state.parked != nil { return Self.hasDisconnected(socket) ? state.exchange : nil }
+            if state.parked != nil {
+                return !state.hasStoppedReading && Self.hasDisconnected(socket) ? state.exchange : nil
+            }
             guard let observed = state.observed, observed.generation == state.generation else {
                 state.observed = (state.generation, now)
                 return nil
@@ -175,6 +179,13 @@ final class Connection: Sendable {
         }
     }
 
+    /// Whether the connection is open and has no request.
+    var awaitsRequest: Bool {
+        state.withLock { state in
+            state.isOpen && (state.phase == .awaitingFirstRequest || state.phase == .awaitingRequest)
+        }
+    }
+
     /// Closes the connection if it is still in this wait. Returns whether it was.
     func end(_ wait: Wait) -> Bool {
         state.withLock { state in
@@ -194,6 +205,7 @@ final class Connection: Sendable {
     func stopReading() {
         state.withLock { state in
             guard state.isOpen, state.phase != .serving else { return }
+            state.hasStoppedReading = true
             shut(socket, SHUT_RD)
         }
     }

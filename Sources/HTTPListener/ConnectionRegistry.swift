@@ -129,6 +129,12 @@ final class ConnectionRegistry: Sendable {
         if isRoomAwaited { roomMade() }
     }
 
+    /// Whether a connection waits for a request, or microhttpd has not opened it yet.
+    var hasWaitingConnection: Bool {
+        let (connections, hasAdmitted) = state.withLock { (Array($0.connections.values), !$0.admitted.isEmpty) }
+        return hasAdmitted || connections.contains(where: \.awaitsRequest)
+    }
+
     /// Closes connections without a complete request at once, and the others after their response.
     func drain() {
         let connections = state.withLock { state in

@@ -88,6 +88,7 @@ final class Daemon: Sendable {
     func stop(grace: Duration) {
         acceptor.stop()
         service.connections.drain()
+        awaitRequestsThatArrived(atMost: max(grace, Self.refusalPeriod))
         let clock = service.limits.clock
         if service.requestsInProgress.wait(atMost: grace, clock) == .timedOut {
             service.connections.forbidParking()
@@ -97,6 +98,21 @@ final class Daemon: Sendable {
         for workers in workers.withLock({ $0 }) { workers.stop() }
         service.connections.stop()
         _ = service.runningTasks.wait(atMost: Self.refusalPeriod, clock)
+    }
+}
+
+extension Daemon {
+    /// Returns when each connection has closed or serves a request. A request that has arrived is counted only when
+    /// microhttpd reads it, and would be lost otherwise.
+    ///
+    /// The limit concerns a socket that microhttpd did not open. It is real time, because no client causes this.
+    private func awaitRequestsThatArrived(atMost limit: Duration) {
+        let pause = DispatchSemaphore(value: 0)
+        let deadline = ContinuousClock.now + limit
+        while service.connections.hasWaitingConnection, .now < deadline {
+            _ = pause.wait(timeout: .now() + .milliseconds(2))
+            service.connections.drain()
+        }
     }
 }
 
