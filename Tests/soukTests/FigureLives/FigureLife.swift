@@ -34,6 +34,10 @@ struct FigureLife {
         accounts = names.compactMap { ids[$0] }
     }
 
+    /// The least number of different actions that the store accepts in two years. The answer to a price increase is
+    /// rare.
+    static let actions = 27
+
     /// The number of actions that the store accepted, by name.
     var accepted: [String: Int] { counts }
 
