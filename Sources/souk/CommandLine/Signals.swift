@@ -40,7 +40,7 @@ final class StopSignal: Sendable {
             }
         }
         for number in [SIGTERM, SIGINT] { _ = signal(number) { SignalPipe.send($0) } }
-        if !Self.isIgnored(SIGHUP) { _ = signal(SIGHUP) { SignalPipe.send($0) } }
+        if !Self.ignore(SIGHUP) { _ = signal(SIGHUP) { SignalPipe.send($0) } }
         guard alsoAtEndOfInput else { return }
         Thread.detachNewThread { [requests] in
             while !FileHandle.standardInput.availableData.isEmpty {}
@@ -48,15 +48,9 @@ final class StopSignal: Sendable {
         }
     }
 
-    private static func isIgnored(_ number: Int32) -> Bool {
-        var action = sigaction()
-        guard sigaction(number, nil, &action) == 0 else { return false }
-        #if canImport(Darwin)
-            let handler = action.__sigaction_u.__sa_handler
-        #else
-            let handler = action.__sigaction_handler.sa_handler
-        #endif
-        return unsafeBitCast(handler, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
+    /// Ignores a signal from now on. Returns whether it was ignored before.
+    private static func ignore(_ number: Int32) -> Bool {
+        unsafeBitCast(signal(number, SIG_IGN), to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     /// Whether the process has a controlling terminal. It loses the terminal when that is closed.

@@ -40,31 +40,29 @@ struct ServiceManager: Sendable {
     /// The number of the first socket that is passed (`SD_LISTEN_FDS_START`).
     private static let firstSocket: Int32 = 3
 
-    /// Sends a datagram. A message that cannot be sent is lost, and the server continues.
+    /// Sends a datagram. A message that cannot be sent is lost, and the server continues. Only Linux has systemd.
     func send(_ message: Message) {
-        guard let path = environment["NOTIFY_SOCKET"], let first = path.first, first == "/" || first == "@" else {
-            return
-        }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        // An abstract socket has a NUL in place of "@", and its name has no NUL at its end.
-        let name = first == "@" ? [0] + path.utf8.dropFirst() : Array(path.utf8) + [0]
-        guard name.count <= MemoryLayout.size(ofValue: address.sun_path) else { return }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
-        let length = socklen_t((MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2) + name.count)
-        #if canImport(Darwin)
-            let sender = Darwin.socket(AF_UNIX, SOCK_DGRAM, 0)
-        #else
-            let sender = Foundation.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        #endif
-        guard sender >= 0 else { return }
-        defer { close(sender) }
-        let text = Array(Self.text(of: message).utf8)
-        withUnsafePointer(to: &address) { address in
-            address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
-                while sendto(sender, text, text.count, 0, address, length) < 0, errno == EINTR {}
+        #if os(Linux)
+            guard let path = environment["NOTIFY_SOCKET"], let first = path.first, first == "/" || first == "@" else {
+                return
             }
-        }
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            // An abstract socket has a NUL in place of "@", and its name has no NUL at its end.
+            let name = first == "@" ? [0] + path.utf8.dropFirst() : Array(path.utf8) + [0]
+            guard name.count <= MemoryLayout.size(ofValue: address.sun_path) else { return }
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+            let length = socklen_t((MemoryLayout<sockaddr_un>.offset(of: \.sun_path) ?? 2) + name.count)
+            let sender = Foundation.socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+            guard sender >= 0 else { return }
+            defer { close(sender) }
+            let text = Array(Self.text(of: message).utf8)
+            withUnsafePointer(to: &address) { address in
+                address.withMemoryRebound(to: sockaddr.self, capacity: 1) { address in
+                    while sendto(sender, text, text.count, 0, address, length) < 0, errno == EINTR {}
+                }
+            }
+        #endif
     }
 
     private static func text(of message: Message) -> String {
