@@ -68,8 +68,8 @@ import Testing
     @Test func `a listener without TLS, and one that does not run, get no certificate`() async throws {
         try await LoopbackCertificate.withFiles { files in
             let tls = HTTPListener.TLS(certificateFile: files.certificate, privateKeyFile: files.key)
-            try await withListener(echo) { address, listener in
-                #expect(throws: HTTPListenerError(.systemFailed, "")) { try listener.replaceCertificate(tls) }
+            try await withListener(echo) { _, listener in
+                _ = #expect(throws: HTTPListenerError(.systemFailed, "")) { try listener.replaceCertificate(tls) }
             }
             var configuration = HTTPListener.Configuration()
             configuration.tls = tls
