@@ -73,6 +73,8 @@ final class Connection: Sendable {
         var isEnding = false
         /// The input is shut down, so its end does not show whether the client has disconnected.
         var hasStoppedReading = false
+        /// The generation in which `stopReading` found no input, and the time when it found none first.
+        var quiet: (generation: Int, since: ContinuousClock.Instant)?
         var phase = Phase.awaitingFirstRequest
         /// The number of phase changes. `watch` compares it, so that no request has to read a clock.
         var generation = 0
@@ -200,14 +202,35 @@ final class Connection: Sendable {
         shut(socket, SHUT_RDWR)
     }
 
-    /// Closes the input of a connection, so that it ends if its next request is incomplete. A request that has arrived is
-    /// still served.
+    /// Closes the input of a connection that has sent nothing since an earlier call, so that it ends if its next request
+    /// is incomplete. The caller repeats the call.
+    ///
+    /// microhttpd drops a request when it sees the end of the input before it sends the response. So a request that has
+    /// arrived must reach the phase `serving` first. Between microhttpd's read and that phase, the input is empty too.
     func stopReading() {
         state.withLock { state in
-            guard state.isOpen, state.phase != .serving else { return }
+            guard state.isOpen, state.phase != .serving, !Self.hasInput(socket) else {
+                state.quiet = nil
+                return
+            }
+            let now = ContinuousClock.now
+            guard let quiet = state.quiet, quiet.generation == state.generation else {
+                state.quiet = (state.generation, now)
+                return
+            }
+            guard now - quiet.since >= Self.quietPeriod else { return }
             state.hasStoppedReading = true
             shut(socket, SHUT_RD)
         }
+    }
+
+    /// The time that microhttpd's thread may need between its read of a request and the phase `serving`, on a busy
+    /// machine.
+    private static let quietPeriod = Duration.milliseconds(100)
+
+    private static func hasInput(_ socket: Int32) -> Bool {
+        var byte: UInt8 = 0
+        return recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) > 0
     }
 
     /// Forbids parking from now on. Abandons the exchange, and resumes the connection if it is parked.
