@@ -46,7 +46,7 @@ import Testing
         #expect(await child.errors.contains(line), "\(child.errors.soFar)")
     }
 
-    @Test func `a new certificate is used while requests run, none of which fails`() async throws {
+    @Test func `a new certificate is used while requests run, and no request fails`() async throws {
         let (certificate, key) = (folder.file("chain.pem"), folder.file("key.pem"))
         let (former, fresh, both) = (folder.file("former.pem"), folder.file("fresh.pem"), folder.file("both.pem"))
         try await makeCertificate(certificate, key)

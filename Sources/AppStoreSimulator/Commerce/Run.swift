@@ -94,8 +94,8 @@ struct Run: Sendable, Hashable {
         offset = 0
     }
 
-    /// Returns the run as it was just before `date`, with a renewal at `date`; `nil` if none of its periods was sold by
-    /// then.
+    /// Returns the run with the periods that were sold before `date`, and with a renewal at `date`. Returns `nil` if
+    /// there is no such period.
     ///
     /// - Parameter renews: Whether the first period is a renewal too.
     func sold(before date: Date, renews: Bool) -> Run? {
