@@ -22,6 +22,8 @@ final class NotificationSender: Sendable {
 
     private struct Batch: Sendable {
         var url: String?
+        /// Whether the store decides refund requests itself.
+        var decidesRefunds = false
         var attempts: [SendAttempt] = []
         /// The virtual instant of the next batch.
         var next: Date?
@@ -50,7 +52,9 @@ final class NotificationSender: Sendable {
                     if let url = batch.url {
                         for attempt in batch.attempts { group.addTask { await self.send(attempt, to: url) } }
                     }
-                    wake = batch.next.flatMap { store.virtualClock.anchor.base(at: $0.nextWholeMillisecond) }
+                    let nextRefund = batch.decidesRefunds ? try await store.decideOverdueRefunds() : nil
+                    let next = [batch.next, nextRefund].compactMap(\.self).min()
+                    wake = next.flatMap { store.virtualClock.anchor.base(at: $0.nextWholeMillisecond) }
                 } catch {
                     wake = base.now().addingTimeInterval(Self.pause)
                 }
@@ -75,24 +79,26 @@ final class NotificationSender: Sendable {
 
     /// Stores the results of finished attempts and the start of new ones, in one commit.
     private func nextBatch(_ busyLanes: inout Set<Int64>) async throws -> Batch {
-        let nextRefund = try await store.decideOverdueRefunds()
         let nextChange = try await store.writeDueNotifications()
         let finished = self.finished.withLock { $0 }
         let stillBusyLanes = busyLanes.subtracting(finished.map(\.attempt.lane))
         var batch = try await store.database.write { [signer = store.signer, clock = store.virtualClock] sql in
             let db = SimulatorDatabase(sql)
-            let rules = SendingRules(try db.settings())
+            let settings = try db.settings()
+            let rules = SendingRules(settings)
             let now = try db.now(clock)
             try Self.save(finished, rules, db, at: now)
-            guard let url = rules.url else { return Batch() }
+            let decidesRefunds = RefundDecider(settings) != nil
+            guard let url = rules.url else { return Batch(decidesRefunds: decidesRefunds) }
             let attempts = try db.beginAttempts(
                 rules, outside: stillBusyLanes, upTo: Self.maximumAttempts, signer: signer, at: now)
-            return Batch(url: url, attempts: attempts, next: try db.nextRetry(after: now))
+            return Batch(
+                url: url, decidesRefunds: decidesRefunds, attempts: attempts, next: try db.nextRetry(after: now))
         }
         self.finished.withLock { $0.removeFirst(finished.count) }
         busyLanes = stillBusyLanes.union(batch.attempts.map(\.lane))
         if !finished.isEmpty { store.signal.raise([SimulatedAppStore.delivered]) }
-        batch.next = [batch.next, nextChange, nextRefund].compactMap(\.self).min()
+        batch.next = [batch.next, nextChange].compactMap(\.self).min()
         return batch
     }
 
