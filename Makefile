@@ -15,7 +15,7 @@ GATES := check-format check-imports check-waiting check-language check-build che
 # The gates share build folders and the terminal, so they run one after another.
 .NOTPARALLEL:
 .DEFAULT_GOAL := help
-.PHONY: help run test check check-all self-test format bench dist cluster crash chaos chaos-cluster api lives archives secrets values figures extremes identities fuzz shake docs clean $(GATES)
+.PHONY: help run test check check-all self-test format bench dist check-dist cluster crash chaos chaos-cluster api lives archives secrets values figures extremes identities fuzz shake docs clean $(GATES)
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
@@ -55,6 +55,10 @@ bench: ## Measure the frequent operations, and compare each with a reference
 dist: ## Make the packages of the server in .build-dist/artifacts: Debian package, tarball, Containerfile, SBOM, checksums (ARGS="--binary FILE")
 	@Scripts/install-dependencies dist
 	@Scripts/make-dist $(ARGS)
+
+check-dist: ## Run the life of a server from its Debian package in a bare Debian: install, buy, upgrade under load, restore, purge (needs root)
+	@Scripts/install-dependencies dist
+	@Scripts/check-dist $(ARGS)
 
 crash: ## Kill the app, the server and the simulated store at every step, and let writes to the app's disk fail (also part of the tests)
 	@Scripts/install-dependencies run

@@ -47,6 +47,9 @@ extension EntitlementService {
                 })
         }
         addWebhookMetrics(queues, configuration, parts)
+        if let tracer = parts.tracer {
+            jobs.append(BackgroundJob(name: "traces", pause: 1) { try await tracer.step() })
+        }
         let refundDesk = parts.refundDesk
         jobs.append(
             BackgroundJob(name: "refunds", pause: 10, followsCommits: true, isShared: true) {

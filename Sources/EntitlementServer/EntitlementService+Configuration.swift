@@ -140,6 +140,8 @@ extension EntitlementService {
             get { eventKeepAliveInterval }
             set { eventKeepAliveInterval = newValue }
         }
+        /// The collector of traces. `nil`, the default, records none.
+        package var traces: TraceExport?
         /// Receives a record of each request that was refused or failed; with ``logsEveryRequest``, of each request.
         /// Called on any thread.
         public var log: @Sendable (RequestRecord) -> Void = { _ in }
@@ -187,6 +189,7 @@ extension EntitlementService {
                     .invalidConfiguration, "Two price points of \(app.bundleID) have the same ident.")
             }
             try checkWebhooks()
+            try traces?.check()
             try checkRetentionMessages()
             for app in apps { try app.checkOffers() }
             for app in apps {

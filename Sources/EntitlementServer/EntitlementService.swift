@@ -29,6 +29,8 @@ public final class EntitlementService: HTTPHandler {
         /// `nil` if the console is off.
         let consoleSessions: ConsoleSessions?
         let logsEveryRequest: Locked<Bool>
+        /// `nil` if the server exports no traces.
+        let tracer: Tracer?
     }
 
     private let configuration: Configuration
@@ -77,9 +79,10 @@ public final class EntitlementService: HTTPHandler {
             standby: configuration.standby.map {
                 Standby($0, limit: configuration.standbyLag, clock: configuration.monotonicClock)
             })
-        for gauge in LedgerGauges.all(keys: keys, apps: configuration.apps.map(\.bundleID), ledger: ledger) {
-            metrics.add(gauge)
-        }
+        let apps = configuration.apps.map(\.bundleID)
+        let ledgers = apps.flatMap { app in configuration.environments.map { LedgerID(app: app, environment: $0) } }
+        let gauges = LedgerGauges.all(keys: keys, apps: apps, ledgers: ledgers, ledger: ledger) + ProcessMetrics.all
+        for gauge in gauges { metrics.add(gauge) }
         try await ledger.sealOpenFacts()
         try await ledger.assignOldRedemptions()
         let checker = configuration.revocationChecker(counting: metrics)
@@ -95,7 +98,12 @@ public final class EntitlementService: HTTPHandler {
                 try ConsoleSessions(
                     secrets: secrets, keys: keys, clock: configuration.realClock,
                     randomBytes: configuration.randomBytes)
-            }, logsEveryRequest: Locked(configuration.logsEveryRequest))
+            }, logsEveryRequest: Locked(configuration.logsEveryRequest),
+            tracer: configuration.traces.map {
+                Tracer(
+                    $0, version: configuration.version, clock: configuration.realClock,
+                    monotonicClock: configuration.monotonicClock, counting: metrics.traceSpans)
+            })
         router = Self.router(configuration, keys, parts)
         jobs =
             try await Self.jobs(configuration, parts) + [
@@ -104,6 +112,8 @@ public final class EntitlementService: HTTPHandler {
                     return false
                 }
             ]
+        // A counter that begins at 0 lets Prometheus see the first failure.
+        for job in jobs { metrics.jobFailures.add(job.name, 0) }
     }
 
     /// Returns the migrations of the ledger's schema, for tools that inspect or upgrade a ledger without a server.
@@ -142,6 +152,14 @@ public final class EntitlementService: HTTPHandler {
     /// Changes whether ``Configuration/log`` receives successful requests too, while the service runs.
     package func setLogsEveryRequest(_ isOn: Bool) { parts.logsEveryRequest.withLock { $0 = isOn } }
 
+    /// Sends the spans that wait for the collector. Call it after the listener has stopped.
+    package func finishTraces() async { await parts.tracer?.finish() }
+
+    /// Adds a gauge of the program that runs the service, such as the number of connections.
+    package func addGauge(_ name: String, help: String, value: @escaping @Sendable () -> Int) {
+        metrics.add(.init(name: name, help: help) { [("", Double(value()))] })
+    }
+
     /// The handler of GET `/metrics`, for a port that only the monitoring can reach.
     public var metricsHandler: any HTTPHandler { MetricsRoute(metrics: metrics).handler }
 
@@ -158,8 +176,14 @@ public final class EntitlementService: HTTPHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for job in jobs {
                     group.addTask { [configuration, parts] in
-                        try await job.run(
-                            observing: parts.changes, among: parts.registry, report: configuration.reportFailure)
+                        // A call of another server from a background job begins a trace.
+                        let trace = parts.tracer.map { CurrentTrace(parent: nil, tracer: $0) }
+                        try await CurrentTrace.$value.withValue(trace) {
+                            try await job.run(observing: parts.changes, among: parts.registry) { name, error in
+                                parts.metrics.jobFailures.add(name)
+                                configuration.reportFailure(name, error)
+                            }
+                        }
                     }
                 }
                 // The first error ends the other jobs; `waitForAll` would wait for them.
@@ -263,7 +287,8 @@ public final class EntitlementService: HTTPHandler {
         _ configuration: Configuration, _ keys: KeyRing, _ parts: Parts
     ) -> Router {
         let metrics = parts.metrics
-        let observer = RequestObserver(configuration, metrics, logsEveryRequest: parts.logsEveryRequest)
+        let observer = RequestObserver(
+            configuration, metrics, logsEveryRequest: parts.logsEveryRequest, tracer: parts.tracer)
         let limiter = RateLimiter(configuration, sharedBy: parts.registry)
         let authenticator = Authenticator(
             keys: keys, apps: Set(configuration.apps.map(\.bundleID)), environments: configuration.environments,
@@ -271,12 +296,12 @@ public final class EntitlementService: HTTPHandler {
             guarded: Set(configuration.apps.filter(\.requiresCustomerTokens).map(\.bundleID)), tokens: parts.tokens,
             limiter: limiter, signer: parts.signer, observer: observer)
         var router = Router(endpoints(configuration, parts)) { endpoint in
-            let endpointMetrics = metrics.endpoint(endpoint.id)
+            let endpointMetrics = metrics.endpoint(endpoint.id, route: endpoint.path)
             return { authenticator.respond(to: endpoint, $0, $1, counting: endpointMetrics) }
         }
         if let console = Console(configuration, parts, limiter, observer) {
             for route in console.routes {
-                let endpointMetrics = metrics.endpoint(route.id)
+                let endpointMetrics = metrics.endpoint(route.id, route: route.path)
                 router.on(route.method, route.path) { request, _ in
                     console.respond(to: request, at: route, counting: endpointMetrics)
                 }
@@ -284,7 +309,7 @@ public final class EntitlementService: HTTPHandler {
         }
         let (refuse, unknownPath) = (router.refuse, metrics.endpoint(ServerMetrics.unknownPath))
         router.refuse = { refusal, request in
-            let (id, start) = (configuration.makeRequestID(), observer.now())
+            let (id, start) = (configuration.makeRequestID(), observer.begin(request))
             var response = refuse(refusal, request)
             response.headers.add(Authenticator.requestID, id)
             observer.observe(response, to: request, as: id, of: nil, since: start, counting: unknownPath)
@@ -300,7 +325,8 @@ public final class EntitlementService: HTTPHandler {
     var consoleRoutes: [ConsoleRoute] {
         Console(
             configuration, parts, RateLimiter(configuration),
-            RequestObserver(configuration, metrics, logsEveryRequest: parts.logsEveryRequest))?.routes ?? []
+            RequestObserver(
+                configuration, metrics, logsEveryRequest: parts.logsEveryRequest, tracer: parts.tracer))?.routes ?? []
     }
 
     /// Returns all endpoints, in the order of the OpenAPI document.

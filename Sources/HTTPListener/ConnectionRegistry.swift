@@ -67,6 +67,9 @@ final class ConnectionRegistry: Sendable {
     /// Whether each response ends its connection from now on.
     var isDraining: Bool { state.withLock { $0.isDraining } }
 
+    /// The number of open connections.
+    var count: Int { state.withLock { $0.connections.count } }
+
     /// Returns whether another connection may be accepted.
     func hasRoom() -> Bool {
         state.withLock { state in

@@ -31,6 +31,7 @@ final class Service: Sendable {
 /// The running microhttpd: daemons for the threads, and the acceptor that distributes connections to them.
 final class Daemon: Sendable {
     let address: HTTPListener.Address
+    var connectionCount: Int { service.connections.count }
     /// The set that gets new connections, and the retired ones that still have connections.
     private let workers: Locked<[WorkerSet]>
     private let acceptor: Acceptor

@@ -96,6 +96,12 @@ public final class HTTPListener: Sendable {
         }
     }
 
+    /// The number of open connections; 0 while the listener does not run.
+    package var connectionCount: Int {
+        guard case .running(let daemon) = state.withLock({ $0 }) else { return 0 }
+        return daemon.connectionCount
+    }
+
     /// Throws the error that `start()` would throw because of the certificate or the key. Opens no socket.
     package static func check(_ configuration: Configuration) throws { try Daemon.check(configuration) }
 

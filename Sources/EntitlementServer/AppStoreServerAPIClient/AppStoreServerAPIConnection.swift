@@ -77,12 +77,15 @@ struct AppStoreServerAPIConnection: Sendable {
             request.body = .bytes(image)
         }
         request.timeout = configuration.timeout
-        if let trace = Traceparent.current { request.headers.add(Traceparent.field, trace.text) }
+        let span = CurrentTrace.send(with: &request)
         let answer: HTTPResponse
         let body: [UInt8]
+        var status: Int?
+        defer { span?.end(call, status) }
         do {
             answer = try await transport.send(request)
             body = try await answer.body.collect(upTo: configuration.maximumAnswerBytes)
+            status = answer.status
         } catch {
             try Task.checkCancellation()
             throw AppStoreServerAPIError(transport: error)
@@ -101,6 +104,19 @@ struct AppStoreServerAPIConnection: Sendable {
         let path =
             configuration.baseURL + "/\(call.root)/" + call.path.map(PercentEncoding.encode).joined(separator: "/")
         return call.query.isEmpty ? path : "\(path)?\(HTTPQuery(call.query).encoded)"
+    }
+}
+
+extension OpenSpan {
+    /// Ends the span of a call of the App Store. A call without a complete response has no status.
+    fileprivate func end(_ call: AppStoreServerAPIConnection.Call, _ status: Int?) {
+        // The later components of a path are ids.
+        let route = ([call.root] + call.path.prefix(2)).joined(separator: "/")
+        var attributes: [(String, Span.Value)] = [
+            ("http.request.method", .text(call.method.rawValue)), ("peer.service", .text("App Store")),
+        ]
+        if let status { attributes.append(("http.response.status_code", .number(status))) }
+        end("\(call.method) \(route)", attributes, hasFailed: status.map { $0 >= 400 } ?? true)
     }
 }
 

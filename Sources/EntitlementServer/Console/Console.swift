@@ -67,7 +67,7 @@ struct Console: Sendable {
     func respond(
         to request: HTTPRequest, at route: ConsoleRoute, counting endpointMetrics: EndpointMetrics
     ) -> HTTPReply {
-        let (id, begun) = (makeRequestID(), observer.now())
+        let (id, begun) = (makeRequestID(), observer.begin(request))
         return .suspended {
             var session: ConsoleSession?
             var response: HTTPResponse

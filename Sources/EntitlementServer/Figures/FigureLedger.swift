@@ -45,6 +45,20 @@ package struct FigureLedger: Sendable {
     }
 }
 
+extension Ledger {
+    /// Returns the number of facts that the figures do not count yet, at most `limit`.
+    func factsWithoutFigures(upTo limit: Int64) throws -> Int64? {
+        try database.read { connection in
+            let rows = try connection.query(
+                """
+                SELECT 1 AS one FROM fact
+                WHERE sequence > (SELECT position FROM figure_position WHERE id = 1) LIMIT ?1
+                """, [.integer(limit)])
+            return Int64(rows.count)
+        }
+    }
+}
+
 extension EntitlementService {
     /// Adds facts to the figures, as the background job does, until none is left that can be added now.
     package func addAllFactsToFigures() async throws {

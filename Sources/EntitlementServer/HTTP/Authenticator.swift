@@ -12,13 +12,18 @@ struct Call: Sendable {
     fileprivate let report: @Sendable (_ requestID: String, any Error) -> Void
     /// The name of the retention rule that gave the response, for the log. Only endpoints without a key can set it.
     let ruleName: Locked<String?>?
+    /// The span of the request; `nil` if this server exports no traces.
+    fileprivate let span: OpenSpan?
 
     /// Returns a reply that runs `work` later. An error becomes a refusal.
     func later(_ work: @escaping @Sendable () async throws -> HTTPResponse) -> HTTPReply {
-        .suspended { [id, request, report] in
+        .suspended { [id, request, report, span] in
             do {
-                guard let trace = Traceparent(request.headers[Traceparent.field]) else { return try await work() }
-                return try await Traceparent.$current.withValue(trace) { try await work() }
+                guard let parent = span?.context ?? Traceparent(request.headers[Traceparent.field]) else {
+                    return try await work()
+                }
+                let trace = CurrentTrace(parent: parent, tracer: span?.tracer)
+                return try await CurrentTrace.$value.withValue(trace) { try await work() }
             } catch {
                 return Self.refusal(error, id, report).response
             }
@@ -116,9 +121,10 @@ struct Authenticator: Sendable {
         to endpoint: Endpoint<ServerHandler>, _ request: HTTPRequest, _ path: PathParameters,
         counting endpointMetrics: EndpointMetrics
     ) -> HTTPReply {
-        let begun = observer.now()
+        let begun = observer.begin(request)
         let ruleName: Locked<String?>? = if case .open = endpoint.handler { Locked<String?>(nil) } else { nil }
-        let call = Call(id: makeID(), request: request, path: path, report: report, ruleName: ruleName)
+        let call = Call(
+            id: makeID(), request: request, path: path, report: report, ruleName: ruleName, span: begun.span)
         var caller: Caller?
         var environment: StoreEnvironment?
         let reply: HTTPReply

@@ -24,6 +24,16 @@ final class AnswerCache: Sendable {
         var hand = 0
         /// The number of answers that were evicted or removed, or rejected after their commit.
         var removals: UInt64 = 0
+        var hits: UInt64 = 0
+        var misses: UInt64 = 0
+    }
+
+    /// The use of the cache since the start.
+    struct Usage: Sendable {
+        /// The approximate memory of the answers.
+        var bytes = 0
+        var hits: UInt64 = 0
+        var misses: UInt64 = 0
     }
 
     private let shards: [Locked<Shard>]
@@ -37,6 +47,15 @@ final class AnswerCache: Sendable {
     func answer(for key: CustomerKey) -> StoredAnswer? {
         let (shard, hash) = shard(of: key)
         return shard.withLock { $0.answer(for: key, hash) }?.answer
+    }
+
+    var usage: Usage {
+        shards.reduce(into: Usage()) { sum, shard in
+            let (bytes, hits, misses) = shard.withLock { ($0.size, $0.hits, $0.misses) }
+            sum.bytes += bytes
+            sum.hits += hits
+            sum.misses += misses
+        }
     }
 
     /// Returns a ticket, to be taken before the database is read.
@@ -76,7 +95,11 @@ final class AnswerCache: Sendable {
 
 extension AnswerCache.Shard {
     fileprivate mutating func answer(for key: CustomerKey, _ hash: Int) -> PackedAnswer? {
-        guard let place = table.place(of: key, hash) else { return nil }
+        guard let place = table.place(of: key, hash) else {
+            misses += 1
+            return nil
+        }
+        hits += 1
         table.setRead(true, at: place)
         return table[place]
     }

@@ -68,6 +68,7 @@ struct Ledger: Sendable {
     func write<Result: Sendable>(
         _ body: @escaping @Sendable (any SQLConnection, inout Outcome) throws -> Result
     ) async throws -> Result {
+        let start = ContinuousClock.now
         let committed = try await database.write { [cache] connection in
             var outcome = Outcome()
             let result = try body(connection, &outcome)
@@ -77,6 +78,7 @@ struct Ledger: Sendable {
                 result: result, answers: outcome.answers.map { ($0, $1, cache.ticket(for: $0)) },
                 removed: outcome.removed, appended: outcome.appended)
         }
+        metrics.writeDurations.withLock { $0.add(start.duration(to: .now)) }
         for (key, answer, ticket) in committed.answers { cache.replace(answer, for: key, ticket: ticket) }
         for key in committed.removed { cache.remove(key) }
         for (kind, number) in committed.appended { metrics.facts.add(kind, number) }

@@ -30,38 +30,66 @@ final class Counter: Sendable {
     }
 }
 
-/// The number of requests to an endpoint by status, and their duration. Counting needs one lock per endpoint and no
-/// allocation.
-final class EndpointMetrics: Sendable {
+/// The numbers of durations up to each bound, as a histogram of Prometheus.
+struct DurationHistogram: Sendable {
     /// The upper bounds in nanoseconds: a read takes tens of microseconds, a durable write milliseconds.
     private static let bounds: [UInt64] = [
         50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000,
         100_000_000, 250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000, 10_000_000_000,
     ]
+
+    /// The number of durations that are at most each bound, and more than the previous bound. The last element counts
+    /// those above all bounds.
+    private var counts = [UInt64](repeating: 0, count: bounds.count + 1)
+    private var nanoseconds: UInt64 = 0
+
+    mutating func add(_ duration: Duration) {
+        let (seconds, attoseconds) = duration.components
+        let nanoseconds = UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds / 1_000_000_000))
+        counts[Self.bounds.firstIndex { nanoseconds <= $0 } ?? Self.bounds.count] += 1
+        self.nanoseconds += nanoseconds
+    }
+
+    /// Writes the samples of the family `name`.
+    func write(_ name: String, _ labels: [(String, String)], to text: inout PrometheusText) {
+        var total: UInt64 = 0
+        for (bound, count) in zip(Self.bounds, counts) {
+            total += count
+            let limit = PrometheusText.number(Double(bound) / 1e9)
+            text.sample(name + "_bucket", labels: labels + [("le", limit)], Double(total))
+        }
+        total += counts[Self.bounds.count]
+        text.sample(name + "_bucket", labels: labels + [("le", "+Inf")], Double(total))
+        text.sample(name + "_sum", labels: labels, Double(nanoseconds) / 1e9)
+        text.sample(name + "_count", labels: labels, Double(total))
+    }
+}
+
+/// The number of requests to an endpoint by status, and their duration. Counting needs one lock per endpoint and no
+/// allocation.
+final class EndpointMetrics: Sendable {
     private static let statuses = 100..<600
 
     private struct State {
         var byStatus = [UInt64](repeating: 0, count: EndpointMetrics.statuses.count)
-        /// The number of requests that took at most each bound, and more than the previous bound. The last element
-        /// counts those above all bounds.
-        var byDuration = [UInt64](repeating: 0, count: EndpointMetrics.bounds.count + 1)
-        var nanoseconds: UInt64 = 0
+        var durations = DurationHistogram()
     }
 
     let id: String
+    /// The path with the names of its parameters; `nil` for unknown paths.
+    let route: String?
     private let state = Locked(State())
 
-    init(id: String) { self.id = id }
+    init(id: String, route: String? = nil) {
+        self.id = id
+        self.route = route
+    }
 
     func count(status: Int, _ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        let nanoseconds = UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds / 1_000_000_000))
-        let bucket = Self.bounds.firstIndex { nanoseconds <= $0 } ?? Self.bounds.count
         let status = min(max(status, Self.statuses.lowerBound), Self.statuses.upperBound - 1) - Self.statuses.lowerBound
         state.withLock { state in
             state.byStatus[status] += 1
-            state.byDuration[bucket] += 1
-            state.nanoseconds += nanoseconds
+            state.durations.add(duration)
         }
     }
 
@@ -77,17 +105,6 @@ final class EndpointMetrics: Sendable {
         }
         let durations = "souk_http_request_duration_seconds"
         text.family(durations, .histogram, "Time from a request's arrival at its endpoint to its answer.")
-        for (id, state) in states {
-            var total: UInt64 = 0
-            for (bound, count) in zip(bounds, state.byDuration) {
-                total += count
-                let limit = PrometheusText.number(Double(bound) / 1e9)
-                text.sample(durations + "_bucket", ["endpoint": id, "le": limit], Double(total))
-            }
-            total += state.byDuration[bounds.count]
-            text.sample(durations + "_bucket", ["endpoint": id, "le": "+Inf"], Double(total))
-            text.sample(durations + "_sum", ["endpoint": id], Double(state.nanoseconds) / 1e9)
-            text.sample(durations + "_count", ["endpoint": id], Double(total))
-        }
+        for (id, state) in states { state.durations.write(durations, [("endpoint", id)], to: &text) }
     }
 }

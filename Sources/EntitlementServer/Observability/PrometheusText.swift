@@ -16,6 +16,10 @@ struct PrometheusText {
     }
 
     mutating func sample(_ name: String, _ labels: KeyValuePairs<String, String>, _ value: Double) {
+        sample(name, labels: labels.map { ($0, $1) }, value)
+    }
+
+    mutating func sample(_ name: String, labels: [(String, String)], _ value: Double) {
         text += name
         if !labels.isEmpty {
             text += "{" + labels.map { "\($0)=\"\(Self.escaped($1, quotes: true))\"" }.joined(separator: ",") + "}"

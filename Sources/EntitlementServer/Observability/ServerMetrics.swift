@@ -13,6 +13,8 @@ final class ServerMetrics: Sendable {
         let name: String
         let help: String
         var label: String?
+        /// A counter is a value that only grows while the process runs.
+        var kind = PrometheusText.Kind.gauge
         let values: @Sendable () throws -> [(label: String, value: Double)]
     }
 
@@ -31,16 +33,22 @@ final class ServerMetrics: Sendable {
         "souk_webhook_attempts_total", by: "outcome", "Attempts to deliver webhooks, by result.")
     let refundAnswers = Counter(
         "souk_refund_answers_total", by: "result", "Handled refund requests, by result, and repeated attempts.")
+    let traceSpans = Counter(
+        "souk_trace_spans_total", by: "result", "Spans for the collector of traces, by what became of them.")
+    let jobFailures = Counter(
+        "souk_job_failures_total", by: "background_job", "Failed steps of background jobs, by name.")
+    /// The durations of writes to the ledger, from their call to their commit.
+    let writeDurations = Locked(DurationHistogram())
     /// The slow requests, which the console shows.
     let slowRequests = SlowRequests()
     private let endpoints = Locked<[EndpointMetrics]>([])
     private let gauges = Locked<[Gauge]>([])
 
     /// Returns the metrics of an endpoint, created on first use.
-    func endpoint(_ id: String) -> EndpointMetrics {
+    func endpoint(_ id: String, route: String? = nil) -> EndpointMetrics {
         endpoints.withLock { endpoints in
             if let existing = endpoints.first(where: { $0.id == id }) { return existing }
-            let endpointMetrics = EndpointMetrics(id: id)
+            let endpointMetrics = EndpointMetrics(id: id, route: route)
             endpoints.append(endpointMetrics)
             return endpointMetrics
         }
@@ -54,12 +62,15 @@ final class ServerMetrics: Sendable {
         EndpointMetrics.write(endpoints.withLock { $0 }, to: &text)
         for counter in [
             refusals, facts, rejected, notifications, revocationRequests, retentionMessages, webhookAttempts,
-            refundAnswers,
+            refundAnswers, traceSpans, jobFailures,
         ] {
             counter.write(to: &text)
         }
+        let writes = "souk_ledger_write_duration_seconds"
+        text.family(writes, .histogram, "Time from the call of a write to its commit.")
+        writeDurations.withLock { $0 }.write(writes, [], to: &text)
         for gauge in gauges.withLock({ $0 }) {
-            text.family(gauge.name, .gauge, gauge.help)
+            text.family(gauge.name, gauge.kind, gauge.help)
             for (label, value) in (try? gauge.values()) ?? [] {
                 if let name = gauge.label {
                     text.sample(gauge.name, [name: label], value)

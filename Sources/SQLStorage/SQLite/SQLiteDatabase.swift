@@ -170,6 +170,9 @@ public final class SQLiteDatabase: SQLDatabase {
     /// The free space in bytes for this process on the file system of the database; `nil` if it cannot be read.
     package var freeBytes: Int64? { file.freeBytes }
 
+    /// The number of writes that wait for the thread that writes.
+    package var queuedWrites: Int { writer.queuedCount }
+
     /// Needs free disk space and memory, each as large as the database. Throws ``SQLError``.
     public func compact(upTo bytes: Int64) async throws -> Bool {
         try await writer.runBetweenCommits { [file] connection in

@@ -56,6 +56,12 @@ enum ServeCommand {
             let service = try await plan.service(
                 database: database, standby: standby, clock: clock ?? SystemClock(), makeRequestID: makeRequestID)
             let keys = try await service.createMissingKeys { try save($0, beside: path) }
+            service.addGauge("souk_http_connections", help: "Open connections of clients.") {
+                listener.connectionCount
+            }
+            service.addGauge("souk_http_connections_max", help: "Limit of open connections of clients.") {
+                [limit = configuration.maximumConnections] in limit
+            }
             try listener.open(to: service)
             try metricsListener?.open(to: service.metricsHandler)
             return (service, keys)
@@ -65,6 +71,12 @@ enum ServeCommand {
                 listener.url, console: plan.consoleURL(at: listener.url), metrics: metricsListener?.url,
                 database: ledger.name,
                 path: path, keys: keys))
+        Self.log(
+            "start",
+            [
+                "version": .string(VersionCommand.version), "listening": .string(listener.url),
+                "database": .string(ledger.name),
+            ])
         manager.send(.status("Listening at \(listener.url)"))
         manager.send(.ready)
         let reload = ServeReload(typed: typed, plan: plan, listener: listener, service: service, manager: manager)
@@ -76,6 +88,7 @@ enum ServeCommand {
             try await service.run()
         }
         if announced.isWritten { await stop.wait() }
+        Self.log("stop", [:])
         manager.send(.stopping)
         reloading.cancel()
         await reloading.value
@@ -83,12 +96,14 @@ enum ServeCommand {
         backgroundJobs.cancel()
         let end = await backgroundJobs.result
         await listener.close()
+        await service.finishTraces()
         await metricsListener?.close()
         await clock?.stop()
         await standby?.close()
         await database.close()
         watchdog.cancel()
         await watchdog.value
+        Self.log("stopped", [:])
         try announced.check()
         try end.get()
         return .success
@@ -125,6 +140,15 @@ enum ServeCommand {
             try arguments.integer("max-connections", in: 1...1_000_000)
         ) { warn(sentence: $0, about: "descriptors") }
         return configuration
+    }
+
+    /// Writes a log line about the server as a whole.
+    private static func log(_ subject: String, _ members: KeyValuePairs<String, JSONValue>) {
+        var line: JSONValue = [
+            "time": .string(RFC3339.string(from: Date())), "level": "info", "requestID": .string(subject),
+        ]
+        for (name, value) in members { line[name] = value }
+        Terminal.log(json: line)
     }
 
     /// Writes a log line that belongs to no request.

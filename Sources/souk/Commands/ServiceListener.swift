@@ -30,6 +30,9 @@ final class ServiceListener: Sendable {
         }
     }
 
+    /// The number of open connections.
+    var connectionCount: Int { listener.connectionCount }
+
     /// Passes requests to `handler` from now on. Throws `UsageError` when an inherited socket cannot be served.
     func open(to handler: any HTTPHandler) throws {
         startingHandler.handler.withLock { $0 = handler }

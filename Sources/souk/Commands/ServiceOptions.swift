@@ -7,7 +7,7 @@ import Primitives
 import SignedData
 import StoreModel
 
-/// The options for a server's responses: cache, signatures, rate limits, logs, metrics and webhooks.
+/// The options for a server's responses: cache, signatures, rate limits, logs, metrics, traces and webhooks.
 struct ServiceOptions: Sendable {
     static let options: [Command.Option] = [
         .init(
@@ -19,6 +19,13 @@ struct ServiceOptions: Sendable {
             name: "answer-memory", value: "MIB",
             help: "memory for cached answers, about 1200 bytes each (an eighth of the memory)"),
         .init(name: "metrics-port", value: "N", help: "a separate port for /metrics"),
+        .init(
+            name: "otlp-endpoint", value: "URL",
+            help: "export traces to this OpenTelemetry collector, such as http://127.0.0.1:4318"),
+        .init(
+            name: "otlp-headers", value: "FILE",
+            help: "headers for the collector, such as its key; each line of the file is NAME: VALUE"),
+        .init(name: "trace-ratio", value: "R", help: "the share of new traces that is exported, 0 to 1 (1)"),
         .init(name: "webhook", value: "URL", help: "the URL for events of the app; needs --webhook-secret"),
         .init(
             name: "webhook-secret", value: "FILE", repeats: true,
@@ -44,6 +51,7 @@ struct ServiceOptions: Sendable {
     /// The requests that are logged. A reload changes the value.
     let log: Locked<Log>
     private let webhooks: [Webhook]
+    private let traces: TraceExport?
 
     init(_ arguments: Arguments, bundles: [BundleID]) throws {
         signingKeys = try arguments.texts("signing-key").map { path in
@@ -67,6 +75,33 @@ struct ServiceOptions: Sendable {
             return configuration
         }
         webhooks = try Self.webhooks(arguments, bundles)
+        traces = try Self.traces(arguments)
+    }
+
+    private static func traces(_ arguments: Arguments) throws -> TraceExport? {
+        let (headers, ratio) = (arguments.text("otlp-headers"), arguments.text("trace-ratio"))
+        guard var endpoint = arguments.text("otlp-endpoint") else {
+            guard headers == nil, ratio == nil else {
+                throw UsageError("--otlp-headers and --trace-ratio go with --otlp-endpoint")
+            }
+            return nil
+        }
+        while endpoint.hasSuffix("/") { endpoint.removeLast() }
+        var export = TraceExport(endpoint: endpoint, transport: CurlTransport())
+        if let ratio {
+            guard let share = Double(ratio), (0...1).contains(share) else {
+                throw UsageError("--trace-ratio is a number from 0 to 1, not \(ratio.quoted)")
+            }
+            export.ratio = share
+        }
+        for line in try headers.map({ try InputFile.text($0).split(whereSeparator: \.isNewline) }) ?? [] {
+            let parts = line.split(separator: ":", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+            guard parts.count == 2, !parts[0].isEmpty, !parts[1].isEmpty else {
+                throw UsageError("\(headers ?? ""): each line should be NAME: VALUE")
+            }
+            export.headers.add(parts[0], parts[1])
+        }
+        return export
     }
 
     /// Each webhook has its own limit of concurrent attempts. With a common limit, one receiver that hangs would delay
@@ -83,6 +118,7 @@ struct ServiceOptions: Sendable {
         configuration.signingKeys = signingKeys
         configuration.servesMetrics = metrics == nil
         configuration.webhooks += webhooks
+        configuration.traces = traces
         configuration.webhookTransport = Self.webhookTransport
         configuration.reportFailure = { name, error in
             let line: JSONValue = [

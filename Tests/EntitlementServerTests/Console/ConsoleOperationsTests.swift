@@ -251,7 +251,8 @@ import Testing
             observer.observe(
                 HTTPResponse(status: 200), to: HTTPRequest(method: .get, url: "/"), as: id,
                 of: app.map { Caller(app: $0, kind: .public, keyDigest: keyDigest) },
-                since: .now - .milliseconds(milliseconds), counting: bench.service.metrics.endpoint("slowOnes"))
+                since: .init(instant: .now - .milliseconds(milliseconds), span: nil),
+                counting: bench.service.metrics.endpoint("slowOnes"))
         }
         observe("slow-1", 700)
         observe("fast", 100)

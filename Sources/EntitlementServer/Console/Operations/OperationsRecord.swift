@@ -64,6 +64,11 @@ struct OperationsRecord: Sendable {
 }
 
 extension Ledger {
+    /// Returns the time of the last notification of the App Store; `nil` if none ever came.
+    func lastNotificationAt(in ledgerID: LedgerID) throws -> Date? {
+        try database.read { try OperationsQuery(connection: $0, ledgerID: ledgerID).lastNotificationAt() }
+    }
+
     /// Returns the size of the database in bytes, with all apps; `nil` if it is not known.
     func databaseBytes() throws -> Int64? {
         isShared ? try database.read { try Self.sharedBytes($0) } : fileBytes
