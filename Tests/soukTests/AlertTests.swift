@@ -9,7 +9,7 @@ import Testing
 /// The files for Prometheus and Grafana, judged by the programs of Debian's package `prometheus`.
 @Suite struct AlertTests {
     private static let rules = "Packaging/prometheus/souk.rules.yml"
-    private static let ruleTests = "Tests/soukTests/Monitoring/souk.rules.test.yml"
+    private static let ruleTests = "Packaging/prometheus/souk.rules.test.yml"
     private static let panels = "Packaging/grafana/souk.json"
     private static let hasPrometheus = ["/usr/bin/prometheus", "/usr/bin/promtool"].allSatisfy {
         FileManager.default.isExecutableFile(atPath: $0)
@@ -76,7 +76,7 @@ import Testing
         let path = try folder.write("rules.yml", rules.replacingOccurrences(of: "> 0.01 *", with: "> 0.2 *"))
         let file = try folder.write(
             "test.yml",
-            cases.replacingOccurrences(of: "[../../../Packaging/prometheus/souk.rules.yml]", with: "[\(path)]"))
+            cases.replacingOccurrences(of: "[souk.rules.yml]", with: "[\(path)]"))
         let test = try await promtool("test", "rules", file)
         #expect(test.status != 0 && (test.output + test.errors).contains("SoukErrors"))
     }
