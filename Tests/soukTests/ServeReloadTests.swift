@@ -115,7 +115,9 @@ import Testing
         await stop(child)
         let log = child.errors.soFar
         #expect(!log.contains("BEGIN") && !log.contains(#""reloaded""#) && !log.contains("getReadiness"), "\(log)")
-        #expect(log.split(separator: "\n").count == 3)
+        let lines = try log.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
+        #expect(lines.map { $0["requestID"] } == ["start", "reload", "reload", "reload", "stop", "stopped"])
+        #expect(lines.first?["listening"] == .string(url) && lines.first?["version"]?.stringValue?.isEmpty == false)
     }
 
     @Test func `the log and the keys that sign answers are replaced, and other changes are named`() async throws {
