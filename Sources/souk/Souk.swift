@@ -26,7 +26,7 @@ enum Souk {
         PolicyCommands.lint, HubCommands.graph, HARCommands.lint, HARCommands.show, HARReplay.command,
         FigureCommands.verify, FigureCommands.figures, ExportCommand.command, LedgerCommands.replay,
         LedgerCommands.compact, InspectCommand.command, InterceptCommand.command,
-        WaitCommand.command,
+        WaitCommand.command, CompletionCommand.command, ManualCommand.command,
         VersionCommand.command,
     ]
 

@@ -274,6 +274,7 @@ private struct Workshop {
                 ["simulate", "--catalog", darkroom], ["inspect"],
                 ["intercept", "--listen", "127.0.0.1:0", "--upstream", simulator.url],
                 ["serve", "--bundle-id", "com.example.souk"] + ledger, ["demo"], ["demo", "--json"],
+                ["completion", "bash"], ["completion", "fish"], ["man"], ["man", "serve"], ["man", "--list"],
             ]
     }
 

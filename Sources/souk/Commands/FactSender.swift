@@ -16,7 +16,8 @@ struct FactSender: Sendable {
         .init(name: "url", value: "SERVER", help: "the URL of the entitlement server"),
         .init(name: "key-file", value: "F", help: "the file that holds the app's secret key"),
         .init(
-            name: "environment", value: "E", help: "production, sandbox or xcode (the first environment of the server)"),
+            name: "environment", value: "E", help: "production, sandbox or xcode (the first environment of the server)",
+            choices: SignedDataOptions.environmentNames),
     ]
 
     private let client: ServiceClient

@@ -15,11 +15,13 @@ enum LedgerLocation: Sendable {
 
     static let isolation = Command.Option(
         name: "database-isolation", value: "LEVEL",
-        help: "PostgreSQL: serializable, or read-committed, which is correct too and retries less (serializable)")
+        help: "PostgreSQL: serializable, or read-committed, which is correct too and retries less (serializable)",
+        choices: ["serializable", "read-committed"])
 
     static let preparedStatements = Command.Option(
         name: "prepared-statements", value: "WHAT",
-        help: "PostgreSQL: on, or off behind a transaction pooler such as PgBouncer (on)")
+        help: "PostgreSQL: on, or off behind a transaction pooler such as PgBouncer (on)",
+        choices: ["on", "off"])
 
     static let standby = Command.Option(
         name: "standby", value: "URL", help: "PostgreSQL: a standby for reads, used when the database does not answer")

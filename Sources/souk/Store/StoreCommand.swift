@@ -10,10 +10,9 @@ enum StoreCommand {
     static let command: Command = Command(
         words: ["store"], summary: "Control a running App Store simulator",
         operands: ["ACTION…"], options: connection,
-        details: Command.table(
-            "Actions", actions.map { ($0.usage, $0.summary) }
-        ).dropFirst()
-            + "\nEach action has --help. Documentation/ControlAPI.md has the same over HTTP.",
+        details: """
+            Each action has --help. Documentation/ControlAPI.md has the same over HTTP.
+            """,
         actions: actions
     ) { arguments in
         throw command.unknownAction(arguments.operands)
@@ -28,16 +27,18 @@ enum StoreCommand {
         .init(name: "json", help: "print one JSON value"),
     ]
 
-    /// An action; `usage` has its words and, in capitals, its operands.
+    /// An action; `usage` has its words and, in capitals, its operands. The first operand is one of `choices`, if there
+    /// are any.
     static func action(
-        _ usage: String, _ summary: String, options: [Command.Option] = [],
+        _ usage: String, _ summary: String, choices: [String] = [], options: [Command.Option] = [],
         _ run: @escaping @Sendable (StoreClient, Arguments) async throws -> StoreReport
     ) -> Command {
         let parts = usage.split(separator: " ").map(String.init)
         let words = parts.prefix { $0 == $0.lowercased() }
         let operands = Array(parts.dropFirst(words.count))
         return Command(
-            words: ["store"] + words, summary: summary, operands: operands, options: options + connection
+            words: ["store"] + words, summary: summary, operands: operands, operandChoices: choices,
+            options: options + connection
         ) { arguments in
             let needed = operands.count { !$0.hasPrefix("[") }
             guard arguments.operands.count >= needed else {
