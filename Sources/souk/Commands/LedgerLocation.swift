@@ -159,6 +159,13 @@ enum LedgerLocation: Sendable {
         return try schema().pending
     }
 
+    /// Runs `body` on the database as its only writer: no server may have a SQLite file open. Throws `UsageError` as
+    /// `withSharedDatabase` does.
+    func withOwnDatabase<Value: Sendable>(_ body: (any SQLDatabase) async throws -> Value) async throws -> Value {
+        guard case .file(let file) = self else { return try await withSharedDatabase(body) }
+        return try await file.withExclusiveDatabase { try await body($0) }
+    }
+
     /// Runs `body` on the database, which a server may have open. Throws `UsageError` for a missing database and for one
     /// with another schema.
     func withSharedDatabase<Value: Sendable>(_ body: (any SQLDatabase) async throws -> Value) async throws -> Value {
