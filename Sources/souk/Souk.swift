@@ -45,9 +45,9 @@ enum Souk {
             Terminal.note("souk: \(error.sentence)")
             status = .usageError
         }
-        if status == .closedPipe {
-            signal(SIGPIPE, SIG_DFL)
-            raise(SIGPIPE)
+        if let number = status.signal {
+            signal(number, SIG_DFL)
+            raise(number)
         }
         exit(status.rawValue)
     }

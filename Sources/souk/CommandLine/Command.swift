@@ -86,9 +86,18 @@ enum ExitStatus: Int32, Sendable {
     case success = 0
     case failure = 1
     case usageError = 2
-    /// The reader of standard output closed it. SIGPIPE ends the process; shells report this as 128 plus the number of
-    /// the signal.
+    // The process ends itself with a signal; shells report this as 128 plus the number of the signal.
+    /// The terminal was closed before the command was done.
+    case hungUp = 129
+    /// Ctrl-C was pressed before the command was done.
+    case interrupted = 130
+    /// The reader of standard output closed it.
     case closedPipe = 141
+    /// The process was asked to end before the command was done.
+    case terminated = 143
+
+    /// The signal with which the process ends itself; `nil` if it exits.
+    var signal: Int32? { rawValue > 128 ? rawValue - 128 : nil }
 }
 
 /// An error that the user can correct, for example in the command line or in a named file, with one sentence that says
