@@ -103,6 +103,46 @@ public final class SimulatedAppStore: Sendable {
         }
     }
 
+    /// Reads the summary of a store in its data folder. The store may be open.
+    ///
+    /// - Parameter folder: The path of the data folder.
+    /// - Throws: `SimulatorError` (`dataFolder`) if a store has no such folder.
+    package static func summary(of folder: String) async throws -> Summary {
+        let root = SigningChain.rootFile(in: URL(fileURLWithPath: folder, isDirectory: true)).path
+        let (key, file) = (ServerAPIKey.file(in: folder), databaseFile(in: folder))
+        if let missing = [root, key, file].first(where: { !FileManager.default.fileExists(atPath: $0) }) {
+            throw SimulatorError(
+                .dataFolder,
+                "The folder \(folder) is not a data folder of souk simulate: there is no file \(missing).")
+        }
+        do {
+            let fingerprint = SHA256.hash(Array(try Data(contentsOf: URL(fileURLWithPath: root))))
+            let database = try SQLiteDatabase(path: file)
+            let bundle: String?
+            do {
+                bundle = try database.read { try $0.first("SELECT bundle FROM store").map { try $0["bundle"] } }
+            } catch {
+                await database.close()
+                throw error
+            }
+            await database.close()
+            guard let bundleID = bundle.flatMap(BundleID.init(rawValue:)) else {
+                throw SimulatorError(.dataFolder, "The store in \(folder) has no bundle id: start souk simulate once.")
+            }
+            return Summary(
+                bundleID: bundleID, rootCertificate: root, rootFingerprint: Hex.encode(fingerprint),
+                serverAPI: try ServerAPIKey.read(key, rootFingerprint: fingerprint))
+        } catch let error as SimulatorError {
+            throw error
+        } catch {
+            throw SimulatorError(
+                .dataFolder, "The folder \(folder) cannot be read as a data folder of souk simulate: \(error).",
+                underlying: error)
+        }
+    }
+
+    private static func databaseFile(in folder: String) -> String { folder + "/store.sqlite" }
+
     /// Ends all waiting: long polls answer at once, later ones do not wait, and no notifications are sent until the
     /// store is opened again. Everything else continues. Call it before you stop a listener.
     public func endWaiting() { signal.close() }
@@ -111,7 +151,7 @@ public final class SimulatedAppStore: Sendable {
     private static func openDatabase(in folder: String) throws -> SQLiteDatabase {
         var configuration = SQLiteDatabase.Configuration()
         configuration.isExclusive = true
-        return try SQLiteDatabase(path: folder + "/store.sqlite", configuration: configuration)
+        return try SQLiteDatabase(path: databaseFile(in: folder), configuration: configuration)
     }
 
     /// Ends all waiting, completes the writes that have begun, and closes the database. Later calls fail.

@@ -17,7 +17,8 @@ enum Souk {
         DemoCommand.command, ServeCommand.command, KeysCommands.create, KeysCommands.list, KeysCommands.revoke,
         MigrateCommands.plan, MigrateCommands.apply, MigrateCommands.verify, MigrateCommands.copy,
         BackupCommands.backup,
-        BackupCommands.restore, ImportCommand.command, SyncCommand.command, SimulateCommand.command,
+        BackupCommands.restore, CustomerCommands.export, CustomerCommands.erase, ImportCommand.command,
+        SyncCommand.command, SimulateCommand.command,
         StoreCommand.command, ScenarioCommand.run,
         JWSCommands.inspect,
         JWSCommands.verify, ReceiptCommands.inspect, ReceiptCommands.verify, SigningCommands.offer,
@@ -26,7 +27,7 @@ enum Souk {
         PolicyCommands.lint, HubCommands.graph, HARCommands.lint, HARCommands.show, HARReplay.command,
         FigureCommands.verify, FigureCommands.figures, ExportCommand.command, LedgerCommands.replay,
         LedgerCommands.compact, InspectCommand.command, InterceptCommand.command,
-        WaitCommand.command,
+        WaitCommand.command, CompletionCommand.command, ManualCommand.command,
         VersionCommand.command,
     ]
 
@@ -44,9 +45,9 @@ enum Souk {
             Terminal.note("souk: \(error.sentence)")
             status = .usageError
         }
-        if status == .closedPipe {
-            signal(SIGPIPE, SIG_DFL)
-            raise(SIGPIPE)
+        if let number = status.signal {
+            signal(number, SIG_DFL)
+            raise(number)
         }
         exit(status.rawValue)
     }

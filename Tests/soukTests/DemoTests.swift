@@ -244,7 +244,7 @@ import Testing
         let demo = try await demoWithLog("server.log", in: folder)
         demo.terminate()
         let report = try JSONValue(parsing: await demo.output.text())
-        #expect(await demo.end() == 1)
+        #expect(await demo.end() == 128 + SIGTERM)
         #expect(report["ok"] == false)
         #expect(report["steps"]?.arrayValue?.count == Self.steps.count)
     }

@@ -3,7 +3,7 @@ import PluginHub
 import Primitives
 import Testing
 
-/// Checks the first five examples of `Documentation/Formats.md`.
+/// Checks the first five examples and the last of `Documentation/Formats.md`.
 @Suite struct FormatsTests {
     /// The JSON blocks of the document, in order.
     private func examples() throws -> [String] {
@@ -69,6 +69,22 @@ import Testing
             .trimmingCharacters(in: .whitespacesAndNewlines).components(separatedBy: ", ")
         #expect(words.count > 10)
         for word in words { #expect(part.contains("`\(word)`"), "\(word) is not documented") }
+    }
+
+    @Test func `the documented profiles are read`() async throws {
+        let example = try #require(try examples().last)
+        let folder = try TemporaryFolder()
+        let service = try await SoukService(["simulate", "--catalog", TestFiles.darkroom])
+        try FileManager.default.createDirectory(atPath: folder.file("souk"), withIntermediateDirectories: false)
+        _ = try folder.write(
+            "souk/profiles.json", example.replacingOccurrences(of: "http://127.0.0.1:8080", with: service.url))
+        let environment = ["XDG_CONFIG_HOME": folder.path, "SOUK_STORE_URL": ""]
+        let listed = try await SoukExecutable.run(["store", "products"], environment: environment)
+        #expect(listed.status == 0, "\(listed)")
+        let other = try await SoukExecutable.run(
+            ["store", "--profile", "none", "products"], environment: environment)
+        #expect(other.status == 2 && other.errors.contains("profiles.json: there is no profile"), "\(other)")
+        #expect(await service.stop() == 0)
     }
 
     /// The names of the table, `<api>` spelled out.

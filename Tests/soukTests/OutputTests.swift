@@ -1,4 +1,6 @@
+import CurlTransport
 import Foundation
+import HTTPCore
 import HostTestSupport
 import NetworkInterception
 import Primitives
@@ -197,6 +199,15 @@ private struct Workshop {
         _ = try folder.write("traffic.har", String(decoding: HARDocument([]).encoded(), as: UTF8.self))
         let ledger = ["--database", "sqlite:" + folder.file("ledger.sqlite")]
         let server = try await SoukService(["serve", "--bundle-id", "com.example.souk"] + ledger)
+        let secret = try folder.text(Self.secretKey).trimmingCharacters(in: .newlines)
+        for customer in ["anna", "ben"] {
+            let granted = try await CurlTransport.platformDefault().send(
+                HTTPRequest(
+                    method: .post, url: "\(server.url)/v1/customers/\(customer)/grants",
+                    headers: ["Authorization": "Bearer \(secret)", "Content-Type": "application/json"],
+                    body: .json(["feature": "pro", "reason": "support"])))
+            #expect(granted.status == 201)
+        }
         #expect(await server.stop() == 0)
         let key = try await SoukExecutable.run(
             ["keys", "create", "--bundle-id", "com.example.souk", "--json", "--out", "-"] + ledger)
@@ -264,6 +275,7 @@ private struct Workshop {
                 ["export", "--what", "figures", "--format", "csv"] + ledger, ["ledger", "replay"] + ledger,
                 ["ledger", "compact"] + ledger,
                 ["backup", folder.file("backup-\(UUID()).sqlite")] + ledger,
+                ["customer", "export", "ben"] + ledger, ["customer", "erase", "anna", "--yes"] + ledger,
                 [
                     "restore", folder.file("backup.sqlite"), "--database", "sqlite:" + folder.file("restored.sqlite"),
                     "--accept-revived",
@@ -274,6 +286,7 @@ private struct Workshop {
                 ["simulate", "--catalog", darkroom], ["inspect"],
                 ["intercept", "--listen", "127.0.0.1:0", "--upstream", simulator.url],
                 ["serve", "--bundle-id", "com.example.souk"] + ledger, ["demo"], ["demo", "--json"],
+                ["completion", "bash"], ["completion", "fish"], ["man"], ["man", "serve"], ["man", "--list"],
             ]
     }
 

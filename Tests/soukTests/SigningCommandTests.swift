@@ -86,6 +86,48 @@ import Testing
         #expect(await service.stop() == 0)
     }
 
+    @Test func `the data folder of a simulator has everything for a token, also after the simulator has stopped`()
+        async throws
+    {
+        let data = folder.file("store")
+        let service = try await SoukService([
+            "simulate", "--catalog", TestFiles.darkroom, "--data", data, "--bundle-id", "com.example.darkroom",
+        ])
+        let api = try #require(service.greeting["serverAPI"])
+        let key = try SigningKey(Array(Data(contentsOf: URL(fileURLWithPath: api["privateKey"]?.stringValue ?? ""))))
+        let verifier = AppStoreServerTokenVerifier(
+            keys: [try #require(api["keyID"]?.stringValue): key.verificationKey],
+            issuerID: try #require(api["issuerID"]?.stringValue), bundleID: "com.example.darkroom")
+        let before = try FileManager.default.contentsOfDirectory(atPath: data).sorted()
+        for isRunning in [true, false] {
+            if !isRunning { #expect(await service.stop() == 0) }
+            let outcome = try await run(["token", "create", "--simulator", data, "--json"])
+            #expect(outcome.status == 0, "\(outcome)")
+            #expect(outcome.json?["keyIdentifier"] == api["keyID"])
+            try verifier.verify(try #require(outcome.json?["token"]?.stringValue), at: Date())
+            if isRunning { #expect(try FileManager.default.contentsOfDirectory(atPath: data).sorted() == before) }
+        }
+    }
+
+    @Test func `a folder that no simulator wrote is a usage error, and gets no files`() async throws {
+        let empty = folder.file("empty")
+        try FileManager.default.createDirectory(atPath: empty, withIntermediateDirectories: false)
+        let other = folder.file("other")
+        let service = try await SoukService(["simulate", "--catalog", TestFiles.darkroom, "--data", other])
+        #expect(await service.stop() == 0)
+        try Data("no database".utf8).write(to: URL(fileURLWithPath: other + "/store.sqlite"))
+        for path in [empty, other] {
+            let before = try FileManager.default.contentsOfDirectory(atPath: path).sorted()
+            let outcome = try await run(["token", "create", "--simulator", path])
+            #expect(outcome.status == 2 && outcome.output.isEmpty)
+            #expect(outcome.errors.contains(path) && outcome.errors.contains("souk simulate"), "\(outcome.errors)")
+            #expect(outcome.errors.split(separator: "\n").count == 1)
+            #expect(try FileManager.default.contentsOfDirectory(atPath: path).sorted() == before)
+        }
+        let both = try await run(["token", "create", "--simulator", other, "--key", file])
+        #expect(both.status == 2 && both.errors.contains("--key"))
+    }
+
     @Test func `an offer of version 1 is valid for its customer`() async throws {
         let customer = UUID()
         let nonce = UUID().uuidString

@@ -69,7 +69,7 @@ import Testing
             status: 2, sentence: "darkroom.storekit"),
         Case(arguments: ["serve", "--bundle-id", "../b"], status: 2, sentence: "--bundle-id should have"),
         Case(arguments: ["serve", "--bundle-id", "b", "--tls-key", "x"], status: 2, sentence: "go together"),
-        Case(arguments: ["store", "products"], status: 2, sentence: "needs --url"),
+        Case(arguments: ["store", "products", "--url", "http://h", "--profile", "a"], status: 2, sentence: "not both"),
         Case(
             arguments: ["store", "--url", "http://127.0.0.1:1/?a=b", "products"], status: 2, sentence: "without ? and #"
         ),

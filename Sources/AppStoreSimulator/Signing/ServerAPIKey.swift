@@ -17,10 +17,18 @@ public struct ServerAPIKey: Sendable, Hashable {
     /// Throws `SimulatorError` (`dataFolder`) if the file cannot be written, and `SignedDataError` if the file does not
     /// contain a key.
     static func open(in folder: String, rootFingerprint: [UInt8]) throws -> ServerAPIKey {
-        let path = folder + "/server-api-key.p8"
+        let path = file(in: folder)
         if !FileManager.default.fileExists(atPath: path) {
             try writePrivately(Array(SigningKey.generate().pem.utf8), to: path)
         }
+        return try read(path, rootFingerprint: rootFingerprint)
+    }
+
+    /// The path of the private key in a data folder.
+    static func file(in folder: String) -> String { folder + "/server-api-key.p8" }
+
+    /// Reads an existing key.
+    static func read(_ path: String, rootFingerprint: [UInt8]) throws -> ServerAPIKey {
         let key = try SigningKey(Array(Data(contentsOf: URL(fileURLWithPath: path))))
         let keyID = Hex.encode(SHA256.hash(key.verificationKey.der)).prefix(10).uppercased()
         let issuer = UUID(namespace: .simulatedStore, name: "issuer \(Hex.encode(rootFingerprint))")

@@ -34,12 +34,11 @@ extension Console {
         return Self.response(page.page)
     }
 
-    /// Sends the export as a file. The audit entry is written first, so that no export is without an entry.
+    /// Sends the export as a file.
     @Sendable private func export(_ request: ConsoleRequest) async throws -> HTTPResponse {
         let record = try await knownRecord(request)
         let note = try request.note(.export, [:], reason: try request.reason(), at: realClock)
-        try await ledger.record(note, of: request.session.caller.app, about: request.key(of: record))
-        guard let content = try await ledger.export(request.key(of: record)) else {
+        guard let content = try await ledger.export(request.key(of: record), noting: note) else {
             throw ConsoleRefusal.unknownCustomer
         }
         var response = HTTPResponse(json: content)

@@ -7,6 +7,11 @@ import StoreModel
 struct CustomerCareRoutes: Sendable {
     private static let maximumBody = 64 << 10
     private static let longestToken: TimeInterval = 90 * 86400
+    /// The header with which the tool of an operator asks for an entry in the audit log.
+    private static let auditHeader = "Souk-Audit"
+    private static let auditParameter = OpenAPIDocument.Parameter(
+        auditHeader, in: .header, .text,
+        "with any value, the audit log gets an entry, as after an action in the console")
 
     let ledger: Ledger
     let idempotent: IdempotentRequests
@@ -41,12 +46,13 @@ struct CustomerCareRoutes: Sendable {
                 links: .toCustomer, handler: .authorized(.secretKey, transfer)),
             Endpoint(
                 .get, "/v1/customers/{customer}/export", "getExport", "Export all data about a customer",
-                tag: .customers, answer: .object, refusals: [404: ["unknown_customer"]],
-                handler: .authorized(.secretKey, export)),
+                tag: .customers, parameters: [Self.auditParameter], answer: .object,
+                refusals: [404: ["unknown_customer"]], handler: .authorized(.secretKey, export)),
             Endpoint(
                 .delete, "/v1/customers/{customer}", "deleteCustomer",
                 "Erase a customer, leaving a pseudonym with products, amounts and dates", tag: .customers,
-                answer: .erased, refusals: [404: ["unknown_customer"]], handler: .authorized(.secretKey, erase)),
+                parameters: [Self.auditParameter], answer: .erased, refusals: [404: ["unknown_customer"]],
+                handler: .authorized(.secretKey, erase)),
         ]
     }
 
@@ -116,8 +122,9 @@ struct CustomerCareRoutes: Sendable {
 
     @Sendable private func export(_ context: RequestContext) throws -> HTTPReply {
         let customer = try context.customer()
+        let note = note(.export, context)
         return context.later {
-            guard let held = try await ledger.export(customer) else { throw Refusal.unknownCustomer }
+            guard let held = try await ledger.export(customer, noting: note) else { throw Refusal.unknownCustomer }
             return HTTPResponse(json: held)
         }
     }
@@ -125,12 +132,20 @@ struct CustomerCareRoutes: Sendable {
     @Sendable private func erase(_ context: RequestContext) throws -> HTTPReply {
         let customer = try context.customer()
         let pseudonym = CustomerID(unchecked: "erased-\(makePseudonym())")
+        let note = note(.erase, context)
         return context.later {
-            guard let erased = try await ledger.erase(customer, leaving: pseudonym) else {
+            guard let erased = try await ledger.erase(customer, leaving: pseudonym, noting: note) else {
                 throw Refusal.unknownCustomer
             }
             return try HTTPResponse(wire: erased)
         }
+    }
+
+    /// Returns the note for the audit log, if the request asks for an entry.
+    private func note(_ action: AuditAction, _ context: RequestContext) -> AuditNote? {
+        guard context.request.headers.contains(Self.auditHeader) else { return nil }
+        return AuditNote(
+            action: action, keyID: APIKeys.id(of: context.caller.keyDigest), role: .full, now: realClock.now())
     }
 }
 

@@ -85,6 +85,14 @@ final class ActiveRules: Sendable {
         return (try entry(active, insteadOf: own), !isNew && !isActive)
     }
 
+    /// Reads the active rules of an app from a shared database; `nil` if it has none that this program can read.
+    static func stored(of app: BundleID, _ connection: any SQLConnection) throws -> ActiveRules? {
+        guard let row = try connection.first(active, [.text(app.rawValue)]),
+            let rules = AppRules(text: try row["rules"])
+        else { return nil }
+        return ActiveRules([app: Entry(rules: rules, epoch: try row["epoch"])])
+    }
+
     /// Reads the columns `epoch` and `rules`. If a program with another reducer wrote the rules, this one cannot read
     /// them and uses `own` with the epoch -1, so that the other program recomputes the answers.
     private static func entry(_ row: SQLRow, insteadOf own: AppRules) throws -> Entry {

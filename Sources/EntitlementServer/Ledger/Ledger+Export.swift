@@ -4,9 +4,16 @@ import SQLStorage
 import StoreModel
 
 extension Ledger {
-    /// Returns the data about a customer as JSON, after refreshing an expired answer; `nil` for an unknown customer.
-    func export(_ key: CustomerKey) async throws -> JSONValue? {
+    /// Returns the data about a customer as JSON, after refreshing an expired answer; `nil` for an unknown customer. The
+    /// audit entry is written first, so that no export is without it.
+    func export(_ key: CustomerKey, noting note: AuditNote? = nil) async throws -> JSONValue? {
         _ = try await answer(key)
+        if let note {
+            let name = try knownName(key)
+            guard name.isKnown else { return nil }
+            try await record(
+                note, of: key.ledgerID.app, about: CustomerKey(ledgerID: key.ledgerID, customer: name.customer))
+        }
         return try database.read { connection in
             let transaction = transaction(connection, on: key.ledgerID)
             let customer = try transaction.customer(named: key.customer) ?? key.customer

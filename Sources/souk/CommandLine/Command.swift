@@ -9,6 +9,8 @@ struct Command: Sendable {
     /// The operands after the words, for example `["FILE|-"]`. A name in brackets is optional. A name that ends with
     /// `…` can be repeated.
     var operands: [String] = []
+    /// The words among which the first operand is chosen, if they are not in `operands`. Shells offer them.
+    var operandChoices: [String] = []
     var options: [Option] = []
     /// Text below the options in the help.
     var details = ""
@@ -22,6 +24,8 @@ struct Command: Sendable {
         var value: String?
         var repeats = false
         let help: String
+        /// The words among which the value is chosen, if they are not in `value`. Shells offer them.
+        var choices: [String] = []
         /// Whether the help omits the option. It still works: for another part of Souk, or for a script that uses two
         /// commands alike.
         var isHidden = false
@@ -63,6 +67,7 @@ struct Command: Sendable {
         text += "\n"
         let rows = visible.map { ("--\($0.name)\($0.value.map { " \($0)" } ?? "")\($0.repeats ? " …" : "")", $0.help) }
         text += Self.table("Options", rows + [("--help", "show this text")])
+        if !actions.isEmpty { text += Self.table("Actions", actions.map { ($0.usage, $0.summary) }) }
         if !details.isEmpty { text += "\n\(details)\n" }
         return text
     }
@@ -81,9 +86,18 @@ enum ExitStatus: Int32, Sendable {
     case success = 0
     case failure = 1
     case usageError = 2
-    /// The reader of standard output closed it. SIGPIPE ends the process; shells report this as 128 plus the number of
-    /// the signal.
+    // The process ends itself with a signal; shells report this as 128 plus the number of the signal.
+    /// The terminal was closed before the command was done.
+    case hungUp = 129
+    /// Ctrl-C was pressed before the command was done.
+    case interrupted = 130
+    /// The reader of standard output closed it.
     case closedPipe = 141
+    /// The process was asked to end before the command was done.
+    case terminated = 143
+
+    /// The signal with which the process ends itself; `nil` if it exits.
+    var signal: Int32? { rawValue > 128 ? rawValue - 128 : nil }
 }
 
 /// An error that the user can correct, for example in the command line or in a named file, with one sentence that says

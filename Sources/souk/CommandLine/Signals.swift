@@ -19,6 +19,7 @@ import Primitives
 /// The handlers write to a pipe, because a dispatch source is registered asynchronously and would miss early signals.
 final class StopSignal: Sendable {
     private let requests = Broadcast<Void>(replaysLast: true)
+    private let first = Locked<Int32?>(nil)
 
     /// Throws `Failure` when the process cannot open a pipe. A process has one instance at most.
     ///
@@ -27,7 +28,7 @@ final class StopSignal: Sendable {
     init(alsoAtEndOfInput: Bool = false, hangUp: (@Sendable () -> Void)? = nil) throws {
         let reading = try SignalPipe.open()
         let hadTerminal = Self.hasTerminal
-        Thread.detachNewThread { [requests] in
+        Thread.detachNewThread { [requests, first] in
             var isRequested = false
             while let number = SignalPipe.next(from: reading) {
                 if number == SIGHUP, let hangUp, Self.hasTerminal == hadTerminal {
@@ -36,6 +37,7 @@ final class StopSignal: Sendable {
                 }
                 if isRequested { _exit(128 + number) }
                 isRequested = true
+                first.withLock { $0 = number }
                 requests.send(())
             }
         }
@@ -60,6 +62,9 @@ final class StopSignal: Sendable {
         close(terminal)
         return true
     }
+
+    /// The status of a command that the request interrupted; `nil` if no signal was received.
+    var interruption: ExitStatus? { first.withLock { $0 }.flatMap { ExitStatus(rawValue: 128 + $0) } }
 
     /// Requests the stop from within the process.
     func request() { requests.send(()) }

@@ -12,8 +12,10 @@ enum ExportCommand {
         words: ["export"], summary: "Export facts, states, events or figures of a ledger for other tools",
         options: [
             LedgerLocation.option,
-            .init(name: "what", value: "WHAT", help: "facts, states, events or figures"),
-            .init(name: "format", value: "FORMAT", help: "csv or jsonl"),
+            .init(
+                name: "what", value: "WHAT", help: "facts, states, events or figures",
+                choices: LedgerExport.Content.allCases.map(\.rawValue)),
+            .init(name: "format", value: "FORMAT", help: "csv or jsonl", choices: Format.allCases.map(\.rawValue)),
             .init(name: "since", value: "CURSOR", help: "for facts and events: only those after this cursor"),
         ],
         details: """

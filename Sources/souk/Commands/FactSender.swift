@@ -16,7 +16,8 @@ struct FactSender: Sendable {
         .init(name: "url", value: "SERVER", help: "the URL of the entitlement server"),
         .init(name: "key-file", value: "F", help: "the file that holds the app's secret key"),
         .init(
-            name: "environment", value: "E", help: "production, sandbox or xcode (the first environment of the server)"),
+            name: "environment", value: "E", help: "production, sandbox or xcode (the first environment of the server)",
+            choices: SignedDataOptions.environmentNames),
     ]
 
     private let client: ServiceClient
@@ -28,6 +29,11 @@ struct FactSender: Sendable {
     }
 
     init(_ arguments: Arguments) throws {
+        self.init(try Self.client(arguments), backoff: Backoff(attempts: 10, maximum: .seconds(60)))
+    }
+
+    /// Returns a client of the server that `--url` names, with the key and the environment of `options`.
+    static func client(_ arguments: Arguments) throws -> ServiceClient {
         let url = try arguments.required("url")
         let key = try InputFile.text(try arguments.required("key-file"))
         guard !key.isEmpty, !key.contains(where: \.isWhitespace) else {
@@ -38,9 +44,7 @@ struct FactSender: Sendable {
             let environment = try SignedDataOptions.environment(named: name, among: [.production, .sandbox, .xcode])
             headers.add("Souk-Environment", environment.rawValue)
         }
-        self.init(
-            ServiceClient(url: url.hasSuffix("/") ? String(url.dropLast()) : url, headers: headers),
-            backoff: Backoff(attempts: 10, maximum: .seconds(60)))
+        return ServiceClient(url: url.hasSuffix("/") ? String(url.dropLast()) : url, headers: headers)
     }
 
     func post(_ path: String, _ body: JSONValue) async throws -> Outcome { try await send(.post, path, body) }

@@ -8,18 +8,24 @@ import StoreModel
 enum FigureCommands {
     static let figures = Command(
         words: ["figures"], summary: "Print the figures of a ledger, such as revenue and churn", operands: ["[NAME]"],
+        operandChoices: Figure.all.map(\.name),
         options: [
             LedgerLocation.option,
             .init(name: "bundle-id", value: "B", help: "the app (all apps of the ledger)"),
             .init(
                 name: "environment", value: "E",
-                help: "production, sandbox or xcode (the first of them that has figures)"),
+                help: "production, sandbox or xcode (the first of them that has figures)",
+                choices: SignedDataOptions.environmentNames),
             .init(
                 name: "from", value: "D",
                 help: "the first day, in UTC (for 30 days, 13 weeks or 12 months up to --to)"),
             .init(name: "to", value: "D", help: "the last day (today)"),
-            .init(name: "by", value: "PERIOD", help: "day, week or month (day)"),
-            .init(name: "group", value: "WHAT", help: "product, country, source, offer or app"),
+            .init(
+                name: "by", value: "PERIOD", help: "day, week or month (day)",
+                choices: FigureInterval.allCases.map(\.rawValue)),
+            .init(
+                name: "group", value: "WHAT", help: "product, country, source, offer or app",
+                choices: FigureGroup.allCases.map(\.rawValue)),
             .init(name: "currency", value: "CODE", help: "convert money into this currency; needs --currency-rates"),
         ] + FigureOptions.options + [
             .init(name: "clock", value: "URL", help: "the simulator whose virtual time the server follows"),

@@ -62,7 +62,8 @@ enum JWSCommands {
 
     private static let typeOption = Command.Option(
         name: "type", value: "TYPE",
-        help: "the expected kind: transaction, renewal, notification, app-transaction or realtime")
+        help: "the expected kind: transaction, renewal, notification, app-transaction or realtime",
+        choices: Kind.allCases.map(\.rawValue))
 
     private static let options: [Command.Option] =
         [typeOption] + SignedDataOptions.accepted + [

@@ -15,7 +15,9 @@ enum KeysCommands {
         words: ["keys", "create"], summary: "Create an API key, or a key that signs answers",
         options: [
             LedgerLocation.option, .init(name: "bundle-id", value: "B", help: "the app that the key is for"),
-            .init(name: "kind", value: "K", help: "public, for apps, or secret, for servers (secret)"),
+            .init(
+                name: "kind", value: "K", help: "public, for apps, or secret, for servers (secret)",
+                choices: [KeyKind.public, .secret].map(\.rawValue)),
             .init(name: "label", value: "TEXT", help: "a name for the key"),
             .init(name: "out", value: "FILE", help: "the file for the key, which only you can read; - prints it"),
             .init(

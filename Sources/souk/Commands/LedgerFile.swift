@@ -89,6 +89,23 @@ struct LedgerFile: Sendable {
         return try await database.closing { try await body(database) }
     }
 
+    /// Runs `body` on the database while no server has it open. Throws `UsageError` if one has, for a missing file, and
+    /// for one with another schema.
+    func withExclusiveDatabase<Value: Sendable>(_ body: (SQLiteDatabase) async throws -> Value) async throws -> Value {
+        let status = try Self.refusing { try file().schema(EntitlementService.migrations(for: .sqlite)) }
+        try Self.requireComplete(status, path)
+        var configuration = SQLiteDatabase.Configuration()
+        configuration.isExclusive = true
+        let database = try Self.refusing {
+            do {
+                return try SQLiteDatabase(path: resolvedPath, configuration: configuration)
+            } catch let error as SQLError where error.code == .alreadyOpen {
+                throw UsageError("a server has \(path) open: name the server with --url and --key-file, or stop it")
+            }
+        }
+        return try await database.closing { try await body(database) }
+    }
+
     static func requireComplete(_ status: SQLSchemaStatus, _ place: String) throws {
         guard status.pending.isEmpty else {
             throw UsageError("\(place) lacks \(status.pending.joined(separator: ", ")); run souk migrate apply first")

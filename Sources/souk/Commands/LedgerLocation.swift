@@ -15,11 +15,13 @@ enum LedgerLocation: Sendable {
 
     static let isolation = Command.Option(
         name: "database-isolation", value: "LEVEL",
-        help: "PostgreSQL: serializable, or read-committed, which is correct too and retries less (serializable)")
+        help: "PostgreSQL: serializable, or read-committed, which is correct too and retries less (serializable)",
+        choices: ["serializable", "read-committed"])
 
     static let preparedStatements = Command.Option(
         name: "prepared-statements", value: "WHAT",
-        help: "PostgreSQL: on, or off behind a transaction pooler such as PgBouncer (on)")
+        help: "PostgreSQL: on, or off behind a transaction pooler such as PgBouncer (on)",
+        choices: ["on", "off"])
 
     static let standby = Command.Option(
         name: "standby", value: "URL", help: "PostgreSQL: a standby for reads, used when the database does not answer")
@@ -155,6 +157,13 @@ enum LedgerLocation: Sendable {
         }
         guard access(file.path, W_OK) == 0 else { throw UsageError("\(FileFailure("write to", file.path, errno))") }
         return try schema().pending
+    }
+
+    /// Runs `body` on the database as its only writer: no server may have a SQLite file open. Throws `UsageError` as
+    /// `withSharedDatabase` does.
+    func withOwnDatabase<Value: Sendable>(_ body: (any SQLDatabase) async throws -> Value) async throws -> Value {
+        guard case .file(let file) = self else { return try await withSharedDatabase(body) }
+        return try await file.withExclusiveDatabase { try await body($0) }
     }
 
     /// Runs `body` on the database, which a server may have open. Throws `UsageError` for a missing database and for one

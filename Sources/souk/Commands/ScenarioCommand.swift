@@ -35,7 +35,10 @@ enum ScenarioCommand {
             defer { group.cancelAll() }
             return try await group.next() ?? nil
         }
-        guard let reports else { throw Failure("the scenarios were interrupted") }
+        guard let reports else {
+            Terminal.note("souk: interrupted")
+            return stop.interruption ?? .failure
+        }
         if let path = arguments.text("junit") {
             try OutputFile.replace(path, with: Scenario.junit(reports), isPublic: true)
         }

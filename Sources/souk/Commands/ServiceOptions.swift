@@ -14,7 +14,8 @@ struct ServiceOptions: Sendable {
             name: "signing-key", value: "FILE", repeats: true,
             help: "an Ed25519 key (souk keys create --signing); the first signs answers, all are published"),
         .init(
-            name: "log", value: "WHAT", help: "refusals (the default), requests or nothing, as JSON on standard error"),
+            name: "log", value: "WHAT", help: "refusals (the default), requests or nothing, as JSON on standard error",
+            choices: [Log.refusals, .requests, .nothing].map(\.rawValue)),
         .init(
             name: "answer-memory", value: "MIB",
             help: "memory for cached answers, about 1200 bytes each (an eighth of the memory)"),

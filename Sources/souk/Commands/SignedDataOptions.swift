@@ -11,8 +11,11 @@ enum SignedDataOptions {
         .init(name: "bundle-id", value: "B", help: "the expected bundle id"),
         .init(
             name: "environment", value: "E",
-            help: "the expected environment: production, sandbox, xcode or localTesting"),
+            help: "the expected environment: production, sandbox, xcode or localTesting",
+            choices: environmentNames + [StoreEnvironment.localTesting.rawValue]),
     ]
+    /// The names of the environments of a server.
+    static let environmentNames = [StoreEnvironment.production, .sandbox, .xcode].map(\.rawValue)
     static let trusted: [Command.Option] = [
         .init(name: "root", value: "FILE", repeats: true, help: "a root to trust instead of Apple's, DER or PEM"),
         .init(name: "at", value: "T", help: "check the certificates at this time, not at the signed date"),

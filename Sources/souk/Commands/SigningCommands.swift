@@ -1,3 +1,4 @@
+import AppStoreSimulator
 import Foundation
 import Primitives
 import SignedData
@@ -16,23 +17,23 @@ enum SigningCommands {
         words: ["token", "create"], summary: "Create a bearer token for the App Store Server API",
         options: keyOptions + [
             .init(
-                name: "simulator", value: "FILE|-",
-                help: "the first line of souk simulate, instead of key, ids and app"),
+                name: "simulator", value: "FOLDER|FILE|-",
+                help: "the data folder or the first line of souk simulate, instead of key, ids and app"),
             .init(name: "lifetime", value: "D", help: "the lifetime of the token, at most 60m (default 20m)"),
             .init(name: "json", help: "print one JSON value"),
         ],
         details: """
-            curl -H "Authorization: Bearer $(souk token create --key AuthKey_K.p8 --issuer-id I --bundle-id B)" \\
-                https://api.storekit.apple.com/inApps/v2/history/TRANSACTION
-            The sandbox is at https://api.storekit-sandbox.apple.com. The first line of souk simulate has the key of
-            the simulator:
-            souk simulate --catalog F.storekit > store.json &
-            store=$(souk wait store.json)
-            curl -H "Authorization: Bearer $(souk token create --simulator store.json)" \\
-                $store/inApps/v2/history/TRANSACTION
+            For the App Store, whose sandbox is at https://api.storekit-sandbox.apple.com:
+              curl -H "Authorization: Bearer $(souk token create --key AuthKey_K.p8 --issuer-id I --bundle-id B)" \\
+                  https://api.storekit.apple.com/inApps/v2/history/TRANSACTION
+            For a simulator, whose key is in its data folder:
+              souk simulate --catalog F.storekit --data FOLDER > store.json &
+              curl -H "Authorization: Bearer $(souk token create --simulator FOLDER)" \\
+                  $(souk wait store.json)/inApps/v2/history/TRANSACTION
+            Without --data, the first line has the path of the key: --simulator store.json.
             """
     ) { typed in
-        let arguments = try withSimulator(typed)
+        let arguments = try await withSimulator(typed)
         let identity = try Identity(arguments)
         let key = try identity.serverKey(arguments)
         let lifetime = try lifetime(arguments.text("lifetime") ?? "20m")
@@ -51,11 +52,24 @@ enum SigningCommands {
         return .success
     }
 
-    /// Replaces `--simulator` by the options in the first line of a simulator. Throws `UsageError` for another file,
-    /// and if one of these options is given too.
-    private static func withSimulator(_ arguments: Arguments) throws -> Arguments {
+    /// Replaces `--simulator` by the options in the data folder or the first line of a simulator. Throws `UsageError`
+    /// for another folder or file, and if one of these options is given too.
+    private static func withSimulator(_ arguments: Arguments) async throws -> Arguments {
         guard let file = arguments.text("simulator") else { return arguments }
         try refuse(["key", "key-id", "issuer-id", "bundle-id"], of: arguments, because: "--simulator has it")
+        var isFolder: ObjCBool = false
+        if FileManager.default.fileExists(atPath: file, isDirectory: &isFolder), isFolder.boolValue {
+            let summary: SimulatedAppStore.Summary
+            do { summary = try await SimulatedAppStore.summary(of: file) } catch let error as SimulatorError {
+                throw UsageError(error.reason)
+            }
+            let api = summary.serverAPI
+            return arguments.filled(
+                with: [
+                    "key": [api.privateKey], "key-id": [api.keyID], "issuer-id": [api.issuerID],
+                    "bundle-id": [summary.bundleID.rawValue],
+                ])
+        }
         let line = try InputFile.text(file).split(separator: "\n").first.map { Array($0.utf8) } ?? []
         guard let greeting = try? JSONValue(parsing: line), let api = greeting["serverAPI"],
             let key = api["privateKey"]?.stringValue, let keyID = api["keyID"]?.stringValue,

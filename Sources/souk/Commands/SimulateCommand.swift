@@ -23,7 +23,7 @@ enum SimulateCommand {
                 name: "data", value: "DIR", help: "the folder for the database and certificates (a temporary folder)"),
             .init(
                 name: "time-rate", value: "R",
-                help: "the speed of virtual time: \(TimeRate.names.joined(separator: ", "))"),
+                help: "the speed of virtual time: \(TimeRate.names.joined(separator: ", "))", choices: TimeRate.names),
             .init(
                 name: "seed", value: "N",
                 help: "a number from which a new store derives its ids, so that they are repeatable"),

@@ -14,8 +14,8 @@ enum WaitCommand {
         ],
         details: """
             FILE contains the first line of a service. So a script needs neither a fixed port nor a sleep:
-            souk simulate --catalog F.storekit > store.json &
-            store=$(souk wait store.json)
+              souk simulate --catalog F.storekit > store.json &
+              store=$(souk wait store.json)
             A service answers when a request to it gets a response with any status except 503. Certificates
             are not checked. Exit 1 after the timeout. A name, a password and a query in URL are sent, but not printed.
             """

@@ -54,7 +54,9 @@ enum DemoCommand {
     private static func play(
         in world: DemoWorld, isQuiet: Bool, isKept: Bool, _ inspector: DemoInspector?, until stop: StopSignal
     ) async throws -> ExitStatus {
-        let (report, isInterrupted) = await runScenario(in: world, isQuiet: isQuiet, until: stop)
+        var (report, isInterrupted) = await runScenario(in: world, isQuiet: isQuiet, until: stop)
+        // Ctrl-C at a terminal ends the processes of the demonstration too, which can fail a step first.
+        if !report.isFine, stop.interruption != nil { isInterrupted = true }
         do {
             if let failure = report.outputFailure { throw failure }
             if isQuiet { try Terminal.print(json: report.json) } else { try await conclude(report, world) }
@@ -64,7 +66,10 @@ enum DemoCommand {
             throw error
         }
         await world.end()
-        if isInterrupted { Terminal.note("souk: interrupted") }
+        if isInterrupted {
+            Terminal.note("souk: interrupted")
+            return stop.interruption ?? .failure
+        }
         return report.isFine ? .success : .failure
     }
 

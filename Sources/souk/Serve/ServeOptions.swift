@@ -1,5 +1,6 @@
 import Foundation
 import Primitives
+import StoreModel
 
 /// The options of `souk serve`, as flags, environment variables and members of the configuration file.
 enum ServeOptions {
@@ -12,7 +13,8 @@ enum ServeOptions {
             .init(name: "bundle-id", value: "B", repeats: true, help: "an app of the server"),
             .init(
                 name: "environment", value: "E", repeats: true,
-                help: "production, sandbox or xcode, the first being the default (production and sandbox)"),
+                help: "production, sandbox or xcode, the first being the default (production and sandbox)",
+                choices: SignedDataOptions.environmentNames),
             .init(
                 name: "root", value: "FILE", repeats: true,
                 help: "a root to trust instead of Apple's, such as a simulator's, DER or PEM"),
@@ -38,12 +40,13 @@ enum ServeOptions {
     static let revocationCheck = Command.Option(
         name: "revocation-check", value: "WHAT",
         help:
-            "ask Apple whether a certificate was revoked: off, soft (accept signed data without an answer) or hard (off)"
-    )
+            "ask Apple whether a certificate was revoked: off, soft (accept signed data without an answer) or hard (off)",
+        choices: ["off", "soft", "hard"])
 
     static let formerFeatures = Command.Option(
         name: "former-features", value: "WHAT",
-        help: "PostgreSQL: ignore or activate this server's features if later ones have replaced them (ignore)")
+        help: "PostgreSQL: ignore or activate this server's features if later ones have replaced them (ignore)",
+        choices: ["ignore", "activate"])
 
     /// Options of each app; the file may set them for one app.
     static let ofApp: [Command.Option] =
@@ -51,12 +54,11 @@ enum ServeOptions {
             .init(name: "app-apple-id", value: "N", help: "the app's Apple ID in the App Store"),
             .init(name: "features", value: "FILE", help: "the feature map: the features and credits of each product"),
             .init(name: "catalog", value: "F.storekit", help: "the products for /showcase/get-price-points"),
-            .init(
-                name: "transfer-mode", value: "M",
-                help: "transfer, transferIfInactive, keepWithOriginal or share (transfer)"),
+            transferMode,
             .init(
                 name: "customer-tokens", value: "WHETHER",
-                help: "whether requests with a public key need a customer token: required or optional (optional)"),
+                help: "whether requests with a public key need a customer token: required or optional (optional)",
+                choices: ["required", "optional"]),
             retentionRules, offerRules,
             ServiceOptions.rateLimit,
             ServiceOptions.customerRateLimit,
@@ -64,6 +66,10 @@ enum ServeOptions {
                 name: "refund-policy", value: "FILE",
                 help: "the rules that answer refund requests; needs --app-store-key, unless the file says dryRun"),
         ] + AppStoreOptions.options
+
+    static let transferMode = Command.Option(
+        name: "transfer-mode", value: "M", help: "transfer, transferIfInactive, keepWithOriginal or share (transfer)",
+        choices: TransferMode.allCases.map(\.rawValue))
 
     static let retentionRules = Command.Option(
         name: "retention-rules", value: "FILE",

@@ -230,7 +230,7 @@ struct ServePlan {
         return .init(isRequired: choice == .hard, post: SignedDataOptions.ocspTransport(timeout: .seconds(5)))
     }
 
-    private static func credits(in path: String) throws -> CreditTable {
+    static func credits(in path: String) throws -> CreditTable {
         do {
             return try CreditTable(json: try JSONValue(parsing: try InputFile.read(path)))
         } catch let error as FeatureMapError {

@@ -20,7 +20,8 @@ extension StoreCommand {
                 .init(name: "price", value: "P", help: "the price of a new offer, unless PRODUCT is a subscription"),
                 .init(
                     name: "customers", value: "C", repeats: true,
-                    help: "a new offer is only for this kind of customer: \(customers.joined(separator: ", "))"),
+                    help: "a new offer is only for this kind of customer: \(customers.joined(separator: ", "))",
+                    choices: customers),
             ]
         ) { client, arguments in
             let (code, count) = (arguments.text("code"), try arguments.integer("count", in: 1...25_000))

@@ -12,6 +12,12 @@ extension StoreCommand {
         try Arguments.identifier(text, called: "PRODUCT")
     }
 
+    private static func billingPlanOption(_ help: String) -> Command.Option {
+        .init(
+            name: "billing-plan", value: "P", help: help,
+            choices: StoreControlWire.BillingPlan.allCases.map(\.rawValue))
+    }
+
     private static func billingPlan(_ arguments: Arguments) throws -> StoreControlWire.BillingPlan? {
         try arguments.text("billing-plan").map { text in
             guard let plan = StoreControlWire.BillingPlan(rawValue: text) else {
@@ -51,8 +57,7 @@ extension StoreCommand {
             "price-increase PRODUCT PRICE", "Increase the price from the next renewal on",
             options: [
                 .init(name: "no-consent", help: "notify the customer, who need not agree"),
-                .init(
-                    name: "billing-plan", value: "P", help: "the plan whose price rises: upFront (default) or monthly"),
+                billingPlanOption("the plan whose price rises: upFront (default) or monthly"),
             ]
         ) { client, arguments in
             let price = StoreControlWire.NewPrice(
@@ -85,8 +90,10 @@ extension StoreCommand {
                     name: "quantity", value: "N",
                     help: "the quantity of a consumable, 1 to 10, or all seats of a subscription"),
                 .init(name: "offer", value: "ID", help: "use this offer of the product"),
-                .init(name: "offer-kind", value: "K", help: "the kind of the offer: promotional (default) or winBack"),
-                .init(name: "billing-plan", value: "P", help: "upFront (default), or monthly with a commitment"),
+                .init(
+                    name: "offer-kind", value: "K", help: "the kind of the offer: promotional (default) or winBack",
+                    choices: ["promotional", "winBack"]),
+                billingPlanOption("upFront (default), or monthly with a commitment"),
                 .init(
                     name: "no-introductory-offer", help: "pay the price, though the product has an introductory offer"),
                 token, .init(name: "simulate-ask-to-buy", help: "this purchase waits for approval"),
@@ -205,7 +212,7 @@ extension StoreCommand {
                 "resume ACCOUNT PRODUCT", "Turn on renewal again",
                 options: [
                     .init(name: "renews-to", value: "P", help: "the plan that it renews to"),
-                    .init(name: "billing-plan", value: "P", help: "its billing plan then: upFront or monthly"),
+                    billingPlanOption("its billing plan then: upFront or monthly"),
                 ]
             ) { client, arguments in
                 let resume = StoreControlWire.Resume(
@@ -235,14 +242,15 @@ extension StoreCommand {
     }
 
     private static let refundReasons = StoreControlWire.RefundRequest.Reason.allCases.map(\.rawValue)
-        .joined(separator: ", ")
 
     static let transactions: [Command] =
         [
             action(
                 "refund TRANSACTION", "Refund a transaction",
                 options: [
-                    .init(name: "reason", value: "R", help: "other (default) or appIssue"),
+                    .init(
+                        name: "reason", value: "R", help: "other (default) or appIssue",
+                        choices: ["other", "appIssue"]),
                     .init(name: "percentage", value: "N", help: "the percentage of the price (100)"),
                     .init(name: "seats", value: "N", help: "refund this number of seats; the others stay valid"),
                 ]
@@ -267,11 +275,16 @@ extension StoreCommand {
             },
             action(
                 "request-refund TRANSACTION", "Request a refund, as the customer",
-                options: [.init(name: "reason", value: "R", help: "\(refundReasons) (default: other)")]
+                options: [
+                    .init(
+                        name: "reason", value: "R", help: "\(refundReasons.joined(separator: ", ")) (default: other)",
+                        choices: refundReasons)
+                ]
             ) { client, arguments in
                 let reason = try arguments.text("reason").map { text in
                     guard let reason = StoreControlWire.RefundRequest.Reason(rawValue: text) else {
-                        throw UsageError("--reason is one of \(refundReasons), not \(text.quoted)")
+                        throw UsageError(
+                            "--reason is one of \(refundReasons.joined(separator: ", ")), not \(text.quoted)")
                     }
                     return reason
                 }

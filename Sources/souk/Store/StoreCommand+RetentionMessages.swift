@@ -48,6 +48,7 @@ extension StoreCommand {
         },
         action(
             "retention-messages review STATE", "Set an uploaded message or image to APPROVED, REJECTED or PENDING",
+            choices: ["APPROVED", "REJECTED", "PENDING"],
             options: [
                 .init(name: "message", value: "UUID", help: "the message"),
                 .init(name: "image", value: "UUID", help: "the image"),

@@ -1,3 +1,4 @@
+import AppStoreSimulator
 import SimulatorControl
 import Foundation
 import Primitives
@@ -5,11 +6,14 @@ import StoreKitAdapter
 import StoreModel
 
 extension StoreCommand {
+    private static let settingNames = StoreSetting.all.map(\.name)
+
     static let store = [
         action("clock", "Show the store's virtual time") { client, _ in
             try await client.ask(.get, "/clock", as: StoreControlWire.ClockState.self, StoreText.clock)
         },
-        action("clock rate RATE", "Change the speed of time: real, frozen, 30s, …") { client, arguments in
+        action("clock rate RATE", "Change the speed of time: real, frozen, 30s, …", choices: TimeRate.names) {
+            client, arguments in
             try await client.ask(
                 .put, "/clock/rate", StoreControlWire.ClockRate(timeRate: arguments.operands[0]),
                 as: StoreControlWire.ClockState.self, StoreText.clock)
@@ -26,12 +30,14 @@ extension StoreCommand {
                 StoreText.table(["setting", "value"], $0.settings.map { [$0.name, StoreText.value($0)] })
             }.withoutUserInfo
         },
-        action("settings get NAME", "Show a setting") { client, arguments in
+        action("settings get NAME", "Show a setting", choices: settingNames) { client, arguments in
             try await client.ask(
                 .get, "/settings/\(arguments.operands[0])", as: StoreControlWire.Setting.self
             ) { "\(StoreText.value($0))" }.withoutUserInfo
         },
-        action("settings set NAME VALUE", "Change a setting; see Documentation/Formats.md") { client, arguments in
+        action(
+            "settings set NAME VALUE", "Change a setting; see Documentation/Formats.md", choices: settingNames
+        ) { client, arguments in
             try await client.ask(
                 .put, "/settings/\(arguments.operands[0])",
                 StoreControlWire.SettingValue(value: .string(arguments.operands[1])), as: StoreControlWire.Setting.self

@@ -10,10 +10,12 @@ enum StoreCommand {
     static let command: Command = Command(
         words: ["store"], summary: "Control a running App Store simulator",
         operands: ["ACTION…"], options: connection,
-        details: Command.table(
-            "Actions", actions.map { ($0.usage, $0.summary) }
-        ).dropFirst()
-            + "\nEach action has --help. Documentation/ControlAPI.md has the same over HTTP.",
+        details: """
+            The URL is --url, else that of --profile, else SOUK_STORE_URL, else that of the default profile. Profiles are in
+            $XDG_CONFIG_HOME/souk/profiles.json or ~/.config/souk/profiles.json (Documentation/Formats.md).
+
+            Each action has --help. Documentation/ControlAPI.md has the same over HTTP.
+            """,
         actions: actions
     ) { arguments in
         throw command.unknownAction(arguments.operands)
@@ -23,25 +25,24 @@ enum StoreCommand {
         accounts + families + devices + products + purchases + offers + subscriptions + transactions
         + notifications + retentionMessages + seats + store
 
-    private static let connection: [Command.Option] = [
-        .init(name: "url", value: "U", help: "the simulator's URL, as souk simulate prints it"),
-        .init(name: "json", help: "print one JSON value"),
-    ]
+    private static let connection = StoreLocation.options + [.init(name: "json", help: "print one JSON value")]
 
-    /// An action; `usage` has its words and, in capitals, its operands.
+    /// An action; `usage` has its words and, in capitals, its operands. The first operand is one of `choices`, if there
+    /// are any.
     static func action(
-        _ usage: String, _ summary: String, options: [Command.Option] = [],
+        _ usage: String, _ summary: String, choices: [String] = [], options: [Command.Option] = [],
         _ run: @escaping @Sendable (StoreClient, Arguments) async throws -> StoreReport
     ) -> Command {
         let parts = usage.split(separator: " ").map(String.init)
         let words = parts.prefix { $0 == $0.lowercased() }
         let operands = Array(parts.dropFirst(words.count))
         return Command(
-            words: ["store"] + words, summary: summary, operands: operands, options: options + connection
+            words: ["store"] + words, summary: summary, operands: operands, operandChoices: choices,
+            options: options + connection
         ) { arguments in
             let needed = operands.count { !$0.hasPrefix("[") }
             guard arguments.operands.count >= needed else {
-                throw UsageError("operands are missing; write souk store --url U \(usage)")
+                throw UsageError("operands are missing; write souk store \(usage)")
             }
             let report = try await run(try StoreClient(arguments), arguments)
             if arguments.has("json") { try Terminal.print(json: report.json) } else { try Terminal.print(report.text) }
@@ -64,13 +65,9 @@ struct StoreReport: Sendable {
 struct StoreClient: Sendable {
     private let service: ServiceClient
 
-    /// Throws `UsageError` when `--url` is missing or invalid.
+    /// Throws `UsageError` when the simulator's URL is missing or invalid.
     init(_ arguments: Arguments) throws {
-        let url = try arguments.required("url")
-        guard url.hasPrefix("http://") || url.hasPrefix("https://"), !url.contains("?"), !url.contains("#") else {
-            throw UsageError("--url is an http or https URL such as http://127.0.0.1:8080, without ? and #")
-        }
-        service = ServiceClient(url: (url.hasSuffix("/") ? String(url.dropLast()) : url) + "/control/v1")
+        service = ServiceClient(url: try StoreLocation(arguments).url + "/control/v1")
     }
 
     /// Sends a request and describes the response. Shows progress on a terminal after a second.

@@ -3,7 +3,7 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// An action in the console, as the audit log names it.
+/// An action of an operator, as the audit log names it.
 enum AuditAction: String, Sendable, CaseIterable {
     case signIn, grant, withdraw, transfer, merge, redeem, giveCredit, export, erase, refresh, replay
 }
@@ -12,7 +12,7 @@ enum AuditAction: String, Sendable, CaseIterable {
 /// writes its entry in the database transaction of the change, so that there is no change without an entry.
 struct AuditNote: Sendable {
     let action: AuditAction
-    /// The id of the key that opened the session.
+    /// The id of the key that opened the session or sent the request, or another name of the operator.
     let keyID: String
     let role: ConsoleSession.Role
     /// Identifies the review, or `nil` for an action without one. A ledger has at most one entry of each review.
@@ -108,7 +108,7 @@ extension LedgerTransaction {
         sequence, environment, action, customer, other_customer, key_id, role, detail, item, reason, created_at
         """
 
-    /// Writes the audit entry of this transaction's change; `note` is `nil` unless the console makes the change.
+    /// Writes the audit entry of this transaction's change; `note` is `nil` for a change that gets none.
     ///
     /// Throws `Refusal.idempotencyMismatch` if the review already has an entry.
     func write(_ note: AuditNote?, about customer: CustomerID, and other: CustomerID? = nil) throws {

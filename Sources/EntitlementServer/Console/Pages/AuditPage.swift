@@ -28,7 +28,7 @@ struct AuditPage: Sendable {
     }
 
     private var subject: HTML {
-        guard let customer else { return "The sign-ins and actions in the console, in all environments of the app." }
+        guard let customer else { return "The sign-ins and actions of operators, in all environments of the app." }
         return """
             The actions on <a href="\(frame.path(of: customer))">\(ConsoleFrame.code(customer.rawValue))</a>. \
             <a href="\(frame.path("/audit"))">Show all entries</a>
