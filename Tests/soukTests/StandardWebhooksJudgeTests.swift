@@ -72,6 +72,23 @@ struct StandardWebhooksJudgeTests {
         ]
     }
 
+    @Test func `a batch of events is verified and parsed`() async throws {
+        let received = try await received { url, secrets in
+            [
+                "webhooks": [
+                    [
+                        "name": "log", "bundleId": "com.example.darkroom", "url": .string(url), "secretFiles": secrets,
+                        "batchSize": 100,
+                    ]
+                ]
+            ]
+        }
+        let verdict = try await received.verdict(Self.secret)
+        #expect(verdict.status == 0, "\(verdict.output)\(verdict.errors)")
+        #expect(verdict.json?["content"]?[0]?["data"]?["customer"] == "anna")
+        #expect(received.headers["webhook-id"] == "1-1")
+    }
+
     @Test func `a delivery is verified with each secret, and is refused if anything in it was changed`() async throws {
         let received = try await received(Self.webhook)
         let encoded = "whsec_" + Data(Self.former.utf8).base64EncodedString()
