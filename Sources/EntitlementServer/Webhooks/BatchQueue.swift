@@ -153,6 +153,9 @@ struct BatchQueue: Sendable {
 extension Schema {
     /// The positions of webhooks that get batches. `sequence` is the last event that was delivered, and `last` the last
     /// event of the batch that is being attempted. `due_at` is real time.
+    ///
+    /// On PostgreSQL, servers of an earlier release can use the database without knowing the table. Their retention of
+    /// events does not wait for batches.
     static let batches = SQLMigration(
         "0025 batches of events",
         [
