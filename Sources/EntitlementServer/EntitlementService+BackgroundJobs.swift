@@ -29,24 +29,7 @@ extension EntitlementService {
                     return false
                 })
         }
-        var queues: [DeliveryQueue] = []
-        for webhook in configuration.webhooks {
-            guard let transport = configuration.webhookTransport else { continue }
-            let queue = DeliveryQueue(
-                webhook: webhook.id, environments: configuration.environments, database: configuration.database)
-            try await queue.open()
-            queues.append(queue)
-            let sender = WebhookSender(
-                webhook: webhook, queue: queue, changes: parts.changes, transport: transport,
-                backoff: configuration.webhookBackoff,
-                clock: configuration.realClock, random: configuration.random,
-                attempts: parts.metrics.webhookAttempts)
-            jobs.append(
-                BackgroundJob(name: "webhook \(webhook.name)", pause: 1, followsCommits: true) {
-                    try await sender.step()
-                })
-        }
-        addWebhookMetrics(queues, configuration, parts)
+        jobs += try await webhookJobs(configuration, parts)
         if let tracer = parts.tracer {
             jobs.append(BackgroundJob(name: "traces", pause: 1) { try await tracer.step() })
         }
@@ -126,18 +109,59 @@ extension EntitlementService {
         }
     }
 
-    private static func addWebhookMetrics(_ queues: [DeliveryQueue], _ configuration: Configuration, _ parts: Parts) {
-        guard !queues.isEmpty else { return }
-        let clock = configuration.realClock
+    /// Creates the job of each webhook, and registers the metrics.
+    private static func webhookJobs(_ configuration: Configuration, _ parts: Parts) async throws -> [BackgroundJob] {
+        var queues: [DeliveryQueue] = []
+        var batchQueues: [BatchQueue] = []
+        var jobs: [BackgroundJob] = []
+        for webhook in configuration.webhooks {
+            guard let transport = configuration.webhookTransport else { continue }
+            let step: @Sendable () async throws -> Bool
+            if let size = webhook.batchSize {
+                let queue = BatchQueue(
+                    webhook: webhook.id, environments: configuration.environments, size: size,
+                    database: configuration.database)
+                try await queue.open()
+                batchQueues.append(queue)
+                let sender = BatchSender(
+                    webhook: webhook, queue: queue, transport: transport, backoff: configuration.batchBackoff,
+                    clock: configuration.realClock, storeClock: configuration.clock, random: configuration.random,
+                    attempts: parts.metrics.webhookAttempts)
+                step = { try await sender.step() }
+            } else {
+                let queue = DeliveryQueue(
+                    webhook: webhook.id, environments: configuration.environments, database: configuration.database)
+                try await queue.open()
+                queues.append(queue)
+                let sender = WebhookSender(
+                    webhook: webhook, queue: queue, changes: parts.changes, transport: transport,
+                    backoff: configuration.webhookBackoff,
+                    clock: configuration.realClock, random: configuration.random,
+                    attempts: parts.metrics.webhookAttempts)
+                step = { try await sender.step() }
+            }
+            jobs.append(
+                BackgroundJob(name: "webhook \(webhook.name)", pause: 1, followsCommits: true, step: step))
+        }
+        addWebhookMetrics(queues, batchQueues, configuration, parts)
+        return jobs
+    }
+
+    private static func addWebhookMetrics(
+        _ queues: [DeliveryQueue], _ batchQueues: [BatchQueue], _ configuration: Configuration, _ parts: Parts
+    ) {
+        guard !queues.isEmpty || !batchQueues.isEmpty else { return }
+        let (clock, storeClock) = (configuration.realClock, configuration.clock)
+        @Sendable func lag(since oldest: Date?, at now: Date) -> TimeInterval {
+            oldest.map { max(0, now.timeIntervalSince($0)) } ?? 0
+        }
         parts.metrics.add(
             .init(
                 name: "souk_webhook_lag_seconds", help: "Age of the oldest open delivery.",
                 label: "webhook"
             ) {
-                try queues.map { queue in
-                    let oldest = try queue.oldestCreation()
-                    return (queue.webhook.label, oldest.map { max(0, clock.now().timeIntervalSince($0)) } ?? 0)
-                }
+                try queues.map { ($0.webhook.label, lag(since: try $0.oldestCreation(), at: clock.now())) }
+                    + batchQueues.map { ($0.webhook.label, lag(since: try $0.oldestCreation(), at: storeClock.now())) }
             })
         parts.metrics.add(
             .init(

@@ -126,6 +126,8 @@ extension EntitlementService {
         public var webhookTransport: (any HTTPTransport)?
         /// The number of attempts of a delivery, and the pauses between them: 9 to 17 hours in all.
         public var webhookBackoff = Backoff(attempts: 15, initial: .seconds(5), maximum: .seconds(6 * 3600))
+        /// The pauses between attempts of a batch of events, which is repeated until it is delivered.
+        var batchBackoff = Backoff(attempts: .max, initial: .seconds(5), maximum: .seconds(300))
         /// Returns a number from 0 to 1, which varies pauses.
         public var random: @Sendable () -> Double = { .random(in: 0...1) }
         /// The retention of events in seconds of the store's clock. Events that must still be delivered to a webhook are
@@ -221,7 +223,7 @@ extension EntitlementService {
                         .invalidConfiguration,
                         "The webhook \(webhook.name) belongs to an app that this server does not serve.")
                 }
-                guard !webhooks[..<index].contains(where: { $0.id == webhook.id }) else {
+                guard !webhooks[..<index].contains(where: { $0.app == webhook.app && $0.name == webhook.name }) else {
                     throw EntitlementServerError(
                         .invalidConfiguration, "The webhook \(webhook.name) of \(webhook.app) is named twice.")
                 }

@@ -21,7 +21,11 @@ import Testing
                 $0.answerMemory = 0
                 $0.apps[0].credits = CreditTests.table
                 $0.console = .loopback
-                $0.webhooks = [Webhook(name: "crm", app: ServerBench.app, url: "http://a/", secrets: [secret])]
+                $0.webhooks = [
+                    Webhook(name: "crm", app: ServerBench.app, url: "http://a/", secrets: [secret]),
+                    Webhook(
+                        name: "log", app: ServerBench.app, url: "http://a/log", secrets: [secret], batchSize: 2),
+                ]
                 $0.webhookTransport = receiver
                 $0.webhookBackoff = .none
             }, wrapping: box.wrap)

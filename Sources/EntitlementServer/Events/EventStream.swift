@@ -43,7 +43,7 @@ final class EventStream: Sendable {
         var greeting = "retry: 2000\n\n"
         if let sequence, sequence > 0, sequence < span.expired {
             let expiryEvent = LedgerEvent.expired(after: sequence, in: ledgerID, at: ledger.clock.now())
-            greeting += "event: events.expired\ndata: \(String(decoding: expiryEvent, as: UTF8.self))\n\n"
+            greeting += "event: \(LedgerEvent.expiredType)\ndata: \(String(decoding: expiryEvent, as: UTF8.self))\n\n"
         }
         state = Locked(State(sequence: sequence ?? span.last, greeting: Array(greeting.utf8)))
     }
@@ -86,7 +86,7 @@ final class EventStream: Sendable {
         guard let last = events.last else { return [] }
         state.withLock { $0.sequence = last.sequence }
         return events.flatMap { event in
-            let type = event.isIntact ? event.type : "events.expired"
+            let type = event.isIntact ? event.type : LedgerEvent.expiredType
             let data =
                 event.isIntact
                 ? event.wire : LedgerEvent.expired(after: event.sequence, in: ledgerID, at: ledger.clock.now())

@@ -46,10 +46,13 @@ struct LedgerEvent: Sendable {
         return envelope.encoded()
     }
 
+    /// The type of a notice that events were deleted or damaged.
+    static let expiredType = "events.expired"
+
     /// Returns the event `events.expired`: events after the number `sequence` were deleted, or the event with this
     /// number is damaged.
     static func expired(after sequence: Int64, in ledgerID: LedgerID, at instant: Date) -> [UInt8] {
-        envelope(id: String(sequence), type: "events.expired", ledgerID: ledgerID, at: instant)
+        envelope(id: String(sequence), type: expiredType, ledgerID: ledgerID, at: instant)
     }
 }
 

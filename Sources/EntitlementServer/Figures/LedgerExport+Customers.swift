@@ -52,7 +52,7 @@ extension LedgerExport {
                     """
                     SELECT app, environment, id, revision, answer, valid_until FROM customer
                     WHERE (app, environment, id) > (?1, ?2, ?3) ORDER BY app, environment, id LIMIT ?4
-                    """, [.text(place.app), .text(place.environment), .text(place.id), .integer(pageSize)])
+                    """, [.text(place.app), .text(place.environment), .text(place.id), .integer(Int64(pageSize))])
             }
             for row in rows {
                 place = (try row["app"], try row["environment"], try row["id"])
@@ -91,50 +91,25 @@ extension LedgerExport {
 
     // MARK: - Events
 
-    /// Writes the events after `cursor` in the order of the feed. First comes a row `events.expired` for each app and
-    /// environment in which events after `cursor` were deleted; with the cursor 0 there is none. A damaged event
-    /// becomes such a row, too.
-    ///
-    /// - Returns: The number of the last event, even if it was deleted.
-    static func exportEvents(
-        of database: any SQLDatabase, since cursor: Int64, _ body: ([JSONValue]) throws -> Void
-    ) throws -> Int64 {
-        let (pseudonyms, deleted) = try database.read { connection in
-            (
-                try CustomerPseudonyms(connection),
-                try cursor == 0
-                    ? []
-                    : connection.query(
-                        """
-                        SELECT app, environment, sequence FROM event_horizon WHERE sequence > ?1
-                        ORDER BY sequence, app, environment
-                        """, [.integer(cursor)])
-            )
-        }
-        var last = cursor
-        for row in deleted {
-            let sequence: Int64 = try row["sequence"]
-            last = max(last, sequence)
-            let names: [JSONValue] = [.string(try row["app"]), .string(try row["environment"])]
-            let absent: [JSONValue] = Array(repeating: .null, count: eventColumns.count - 4)
-            try body([.number(sequence)] + names + [.string("events.expired")] + absent)
-        }
-        var place = cursor
-        while true {
-            let rows = try database.read { connection in
-                try connection.query(
-                    """
-                    SELECT sequence, app, environment, customer, type, body, created_at, digest FROM event
-                    WHERE sequence > ?1 ORDER BY sequence LIMIT ?2
-                    """, [.integer(place), .integer(pageSize)])
+    /// Returns events after `cursor` in the order of the feed. If events after `cursor` were deleted, the row
+    /// `events.expired` is at the position of the last of them, once for each app and environment; with the cursor 0
+    /// there is none. A damaged event becomes such a row, too.
+    static func events(of database: any SQLDatabase, after cursor: Int64) throws -> [Row] {
+        try database.read { connection in
+            let pseudonyms = try CustomerPseudonyms(connection)
+            return try EventLog.entries(after: cursor, limit: pageSize, connection).map { entry in
+                Row(position: entry.sequence, values: try values(of: entry, pseudonyms))
             }
-            for row in rows {
-                let event = try LedgerEvent(row, in: LedgerID(row))
-                try body(try values(of: event, pseudonyms))
-                place = event.sequence
-            }
-            guard rows.count == pageSize else { return max(last, place) }
         }
+    }
+
+    private static func values(of entry: EventLog.Entry, _ pseudonyms: CustomerPseudonyms) throws -> [JSONValue] {
+        if let event = entry.event { return try values(of: event, pseudonyms) }
+        let names: [JSONValue] = [
+            .number(entry.sequence), .string(entry.ledgerID.app.rawValue),
+            .string(entry.ledgerID.environment.rawValue), .string(LedgerEvent.expiredType),
+        ]
+        return names + Array(repeating: .null, count: eventColumns.count - names.count)
     }
 
     private static func values(of event: LedgerEvent, _ pseudonyms: CustomerPseudonyms) throws -> [JSONValue] {
@@ -144,7 +119,7 @@ extension LedgerExport {
         ]
         guard event.isIntact, let json = try? JSONValue(parsing: event.body) else {
             let absent: [JSONValue] = Array(repeating: .null, count: eventColumns.count - first.count - 2)
-            return first + [.string("events.expired"), date(event.createdAt.milliseconds)] + absent
+            return first + [.string(LedgerEvent.expiredType), date(event.createdAt.milliseconds)] + absent
         }
         let alias = try json["alias"]?.stringValue.map { try pseudonyms.pseudonym(of: $0, in: app) }
         let active = json["features"]?.arrayValue?.filter { $0["isActive"] == true }.compactMap { $0["name"] }
@@ -155,6 +130,21 @@ extension LedgerExport {
             active.map { JSONValue.array($0) } ?? .null,
         ]
         return first + rest
+    }
+
+    // MARK: - Feed
+
+    /// The columns of `feed`: the members of an event.
+    static let feedColumns = ["id", "type", "app", "environment", "createdAt", "data"]
+
+    /// Returns events after `cursor` as `GET /v1/events` sends them.
+    static func feed(of database: any SQLDatabase, after cursor: Int64) throws -> [Row] {
+        try database.read { connection in
+            try EventLog.entries(after: cursor, limit: pageSize, connection).map { entry in
+                let members = try JSONValue(parsing: entry.wire(at: Date()))
+                return Row(position: entry.sequence, values: feedColumns.map { members[$0] ?? .null })
+            }
+        }
     }
 }
 

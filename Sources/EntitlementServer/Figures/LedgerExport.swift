@@ -6,14 +6,14 @@ import StoreModel
 /// tools.
 ///
 /// A fact has what the ledger keeps unencrypted: products, amounts and dates, and nothing that identifies a person.
-/// Answers and events name customers by pseudonyms.
+/// Answers and events name customers by pseudonyms. The feed has the complete events, as `GET /v1/events` sends them.
 package enum LedgerExport {
     /// The kind of rows in an export.
     package enum Content: String, CaseIterable, Sendable {
-        case facts, states, events, figures
+        case facts, states, events, feed, figures
 
         /// Whether an export can continue after the cursor of an earlier one.
-        package var hasCursor: Bool { self == .facts || self == .events }
+        package var hasCursor: Bool { [.facts, .events, .feed].contains(self) }
 
         /// The names of the columns, in their order.
         package var columns: [String] {
@@ -25,6 +25,7 @@ package enum LedgerExport {
                 ] + LedgerExport.summaryColumns.map(\.name)
             case .states: LedgerExport.stateColumns
             case .events: LedgerExport.eventColumns
+            case .feed: LedgerExport.feedColumns
             case .figures:
                 [
                     "app", "environment", "measure", "day", "age", "product", "country", "source", "offer", "currency",
@@ -46,7 +47,14 @@ package enum LedgerExport {
         ("isAssigned", false), ("sharesPeriod", false),
     ]
 
-    static let pageSize: Int64 = 1000
+    static let pageSize = 1000
+
+    /// A row of facts, events or the feed, and its position, from which an export can continue.
+    package struct Row: Sendable {
+        package let position: Int64
+        /// The values in the order of `columns`; an absent value is `null`.
+        package let values: [JSONValue]
+    }
 
     /// Calls `body` with each row, whose values have the order of `columns`; an absent value is `null`.
     ///
@@ -58,40 +66,48 @@ package enum LedgerExport {
         _ content: Content, of database: any SQLDatabase, since cursor: Int64 = 0, _ body: ([JSONValue]) throws -> Void
     ) throws -> Int64 {
         switch content {
-        case .facts: try exportFacts(of: database, since: cursor, body)
-        case .states: try exportStates(of: database, body)
-        case .events: try exportEvents(of: database, since: cursor, body)
-        case .figures: try exportFigures(of: database, body)
+        case .facts, .events, .feed:
+            var last = cursor
+            while true {
+                let page = try page(content, of: database, after: last)
+                guard let end = page.last else { return last }
+                for row in page { try body(row.values) }
+                last = end.position
+            }
+        case .states: return try exportStates(of: database, body)
+        case .figures: return try exportFigures(of: database, body)
         }
     }
 
-    private static func exportFacts(
-        of database: any SQLDatabase, since cursor: Int64, _ body: ([JSONValue]) throws -> Void
-    ) throws -> Int64 {
-        // On PostgreSQL a fact can be committed after one with a greater number. Up to the position of the figures, no
-        // fact can appear any more.
-        let end: Int64 =
-            database.dialect == .sqlite
-            ? .max
-            : try database.read { connection in
+    /// Returns the next facts, events or entries of the feed, in the order of their positions; none at the end. Rows
+    /// with the same position are in the same page. States and figures have no pages.
+    package static func page(
+        _ content: Content, of database: any SQLDatabase, after cursor: Int64
+    ) throws -> [Row] {
+        switch content {
+        case .facts: try facts(of: database, after: cursor)
+        case .events: try events(of: database, after: cursor)
+        case .feed: try feed(of: database, after: cursor)
+        case .states, .figures: []
+        }
+    }
+
+    private static func facts(of database: any SQLDatabase, after cursor: Int64) throws -> [Row] {
+        try database.read { connection in
+            // On PostgreSQL a fact can be committed after one with a greater number. Up to the position of the figures,
+            // no fact can appear any more.
+            var end = Int64.max
+            if database.dialect != .sqlite {
                 let row = try connection.first("SELECT position FROM figure_position WHERE id = 1", [])
-                return try row.map { try $0["position"] } ?? 0
+                end = try row.map { try $0["position"] } ?? 0
             }
-        var last = cursor
-        while true {
-            let rows = try database.read { connection in
-                try connection.query(
-                    """
-                    SELECT sequence, app, environment, kind, source, original_transaction_id, signed_at, received_at,
-                        digest, summary
-                    FROM fact WHERE sequence > ?1 AND sequence <= ?2 ORDER BY sequence LIMIT ?3
-                    """, [.integer(last), .integer(end), .integer(pageSize)])
-            }
-            for row in rows {
-                try body(try values(ofFact: row))
-                last = try row["sequence"]
-            }
-            guard rows.count == pageSize else { return last }
+            return try connection.query(
+                """
+                SELECT sequence, app, environment, kind, source, original_transaction_id, signed_at, received_at,
+                    digest, summary
+                FROM fact WHERE sequence > ?1 AND sequence <= ?2 ORDER BY sequence LIMIT ?3
+                """, [.integer(cursor), .integer(end), .integer(Int64(pageSize))]
+            ).map { Row(position: try $0["sequence"], values: try values(ofFact: $0)) }
         }
     }
 

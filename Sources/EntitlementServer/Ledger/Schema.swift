@@ -10,7 +10,7 @@ enum Schema {
         dialect == .postgreSQL
             ? [
                 baseline, programs, answerDigests, LedgerEvent.digests, figures, auditLog, operations, figureSums,
-                grantedCredit, refunds,
+                grantedCredit, refunds, batches,
             ]
             : history
     }
@@ -144,6 +144,7 @@ enum Schema {
         figureSums,
         grantedCredit,
         refunds,
+        batches,
     ]
 }
 

@@ -26,7 +26,7 @@ struct DeliveryQueue: Sendable {
     private static let batchSize = 500
     /// The time in seconds after which another server may repeat an attempt without a result, because the sender of the
     /// attempt has probably ended.
-    private static let lease: TimeInterval = 60
+    static let lease: TimeInterval = 60
 
     let webhook: WebhookName
     let environments: [StoreEnvironment]

@@ -11,11 +11,8 @@ struct WebhookSender: Sendable {
     private static let concurrentAttempts = 16
     /// The largest number of concurrent attempts, including hanging ones.
     private static let maximumAttempts = 512
-    private static let timeout = Duration.seconds(15)
     /// The interval of checks for due deliveries during attempts, in seconds.
     private static let recheck = 1.0
-    /// The largest number of bytes of a response that are read. The content is ignored.
-    private static let maximumResponseBytes = 64 << 10
 
     let webhook: Webhook
     let queue: DeliveryQueue
@@ -108,26 +105,14 @@ struct WebhookSender: Sendable {
 
     private func answer(to delivery: DeliveryQueue.Claimed) async throws -> DeliveryQueue.Outcome {
         do {
-            let status = try await post(delivery.event)
+            let event = delivery.event
+            let status = try await webhook.post(event.wire, id: event.id, at: clock.now(), over: transport)
             return (200..<300).contains(status) ? .delivered(status: status) : failed(delivery, status: status)
         } catch {
             // If the service stops, the result is unknown, and the attempt is repeated after the next start.
             try Task.checkCancellation()
             return failed(delivery, error: (error as? HTTPError)?.code.rawValue ?? "failed")
         }
-    }
-
-    private func post(_ event: LedgerEvent) async throws -> Int {
-        let body = event.wire
-        let signature = WebhookSignature.header(for: body, at: clock.now(), secrets: webhook.secrets)
-        let request = HTTPRequest(
-            method: .post, url: webhook.url,
-            headers: ["Content-Type": "application/json", WebhookSignature.field: signature], body: .bytes(body),
-            timeout: Self.timeout)
-        let response = try await transport.send(request)
-        // Reads the body, so that the connection can be reused.
-        _ = try? await response.body.collect(upTo: Self.maximumResponseBytes)
-        return response.status
     }
 
     private func failed(

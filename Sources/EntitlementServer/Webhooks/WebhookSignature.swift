@@ -5,18 +5,28 @@ import SignedData
 /// A secret that two servers share to sign and verify webhooks. Descriptions do not contain the secret.
 public struct WebhookSecret: Sendable, CustomStringConvertible, CustomReflectable {
     fileprivate let hmac: HMACSHA256
+    /// The HMAC of the headers of Standard Webhooks.
+    let standardHMAC: HMACSHA256
 
-    /// Creates a secret from the bytes of a string, for example 32 random bytes in hexadecimal.
+    /// Creates a secret from a string, for example 32 random bytes in hexadecimal.
+    ///
+    /// The bytes of the string are the key of signatures. If the string is `whsec_` and base64, the encoded bytes are
+    /// the key of the header `webhook-signature`, as Standard Webhooks requires.
     ///
     /// - Parameter text: The secret.
-    /// - Throws: ``EntitlementServerError`` with `invalidConfiguration` if it has fewer than 16 bytes.
+    /// - Throws: ``EntitlementServerError`` with `invalidConfiguration` if it has fewer than 16 bytes, or if it begins
+    ///   with `whsec_` and the rest is not 24 to 64 bytes in base64.
     public init(_ text: String) throws(EntitlementServerError) {
-        guard text.utf8.count >= 16, let hmac = try? HMACSHA256(key: Array(text.utf8)) else {
+        let key = try StandardWebhooks.key(of: text)
+        guard text.utf8.count >= 16, let hmac = try? HMACSHA256(key: Array(text.utf8)),
+            let standardHMAC = try? HMACSHA256(key: key)
+        else {
             throw EntitlementServerError(
                 .invalidConfiguration,
                 "The secret of a webhook has fewer than 16 bytes; create one with \"openssl rand -hex 32\".")
         }
         self.hmac = hmac
+        self.standardHMAC = standardHMAC
     }
 
     /// A description without the secret.

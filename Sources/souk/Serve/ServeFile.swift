@@ -45,10 +45,10 @@ struct ServeFile: Sendable {
                 environment: StoreEnvironment(rawValue: try entry.text("environment")), secrets: try entry.secrets())
         }
         webhooks = try Self.entries(members["webhooks"], at: "\(path)/webhooks").map { entry in
-            try entry.allow(["name", "bundleId", "url", "secretFiles"])
+            try entry.allow(["name", "bundleId", "url", "secretFiles", "batchSize"])
             return Webhook(
                 name: try entry.text("name"), app: try entry.identifier("bundleId"), url: try entry.text("url"),
-                secrets: try entry.secrets())
+                secrets: try entry.secrets(), batchSize: try entry.integer("batchSize"))
         }
     }
 
@@ -79,6 +79,14 @@ struct ServeFile: Sendable {
                 throw UsageError("\(pointer)/\(name): this should be a string")
             }
             return text
+        }
+
+        func integer(_ name: String) throws -> Int? {
+            guard let value = members[name] else { return nil }
+            guard let number = value.intValue else {
+                throw UsageError("\(pointer)/\(name): this should be a whole number")
+            }
+            return number
         }
 
         func identifier<ID: Identifier>(_ name: String) throws -> ID {

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import Primitives
@@ -103,6 +104,40 @@ import Testing
         #expect(later.last?["type"] == "events.expired" && later.last?["customer"] == nil)
         // An export from the beginning has only the remaining events, and no row about deleted ones.
         #expect(try rows(.events, of: bench).rows.first?["type"] == "customer.updated")
+        await bench.close()
+    }
+
+    @Test func `the feed is exported as it is streamed`() async throws {
+        let bench = try await ServerBench()
+        for number in 1...3 { _ = try await bench.post(bench.purchase("\(number)"), for: "customer-\(number)") }
+        try await numberEvents(bench)
+        let (feed, cursor) = try rows(.feed, of: bench)
+        let streamed = try await EventListener(bench, after: "0").events(feed.count)
+        #expect(feed == streamed.map(\.data) && feed.last?["id"]?.stringValue == String(cursor))
+        await bench.close()
+    }
+
+    @Test func `an export that continues while others write has each event once, in order`() async throws {
+        let bench = try await ServerBench()
+        let (writers, events) = (4, 50)
+        var exported: [Int64] = []
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for writer in 0..<writers {
+                group.addTask {
+                    for number in 0..<events { try await bench.writeEvent(about: "c\(writer)-\(number)") }
+                }
+            }
+            var cursor: Int64 = 0
+            try await until("all events are exported") {
+                try await numberEvents(bench)
+                let page = try LedgerExport.page(.feed, of: bench.database, after: cursor)
+                exported += page.map(\.position)
+                cursor = page.last?.position ?? cursor
+                return exported.count >= writers * events
+            }
+            try await group.waitForAll()
+        }
+        #expect(exported == Array(1...Int64(writers * events)))
         await bench.close()
     }
 

@@ -17,7 +17,7 @@ extension Console {
     @Sendable private func operations(_ request: ConsoleRequest) async throws -> HTTPResponse {
         let app = request.session.caller.app
         let record = try ledger.operations(
-            of: request.ledgerID, webhooks: webhooks.filter { $0.app == app }.map(\.name))
+            of: request.ledgerID, webhooks: webhooks.filter { $0.app == app })
         let page = OperationsPage(
             frame: request.frame, record: record, storeNow: ledger.clock.now(), now: realClock.now(),
             slow: slowRequests.newest(of: app, limit: OperationsRecord.listLimit),

@@ -37,10 +37,13 @@ struct OperationsRecord: Sendable {
         }
     }
 
-    /// The number of events that are not yet queued for a webhook.
+    /// The number of events that are not yet queued for a webhook, or were not delivered to a webhook that gets batches.
     struct WebhookLag: Sendable {
         let name: String
+        let isBatched: Bool
         let events: Int
+        /// The last failure of the current batch.
+        let failure: String?
     }
 
     /// The time of the last notification of the App Store; `nil` if none ever came.
@@ -93,7 +96,7 @@ extension Ledger {
     /// Returns what the console shows about the operation of a server.
     ///
     /// - Parameter webhooks: The webhooks of the app.
-    func operations(of ledgerID: LedgerID, webhooks: [String]) throws -> OperationsRecord {
+    func operations(of ledgerID: LedgerID, webhooks: [WebhookName]) throws -> OperationsRecord {
         let keys = try APIKeys(database: database).list(of: ledgerID.app)
         let dayAgo = clock.now().addingTimeInterval(-86400).milliseconds
         return try database.read { connection in
@@ -108,7 +111,7 @@ extension Ledger {
                     .map(OperationsRecord.Delivery.init),
                 dead: try list.page([.dead], before: .max, limit: OperationsRecord.listLimit)
                     .map(OperationsRecord.Delivery.init),
-                webhooks: try webhooks.map { .init(name: $0, events: try query.eventsNotQueued(for: $0)) },
+                webhooks: try webhooks.map { try query.lag(of: $0) },
                 oldestUnnumberedAt: isShared ? try query.oldestUnnumberedAt() : nil, isNumberedLater: isShared,
                 keys: keys, databaseBytes: isShared ? try Self.sharedBytes(connection) : fileBytes,
                 freeBytes: freeBytes)
@@ -208,15 +211,29 @@ private struct OperationsQuery {
         ).count
     }
 
-    func eventsNotQueued(for webhook: String) throws -> Int {
-        let cursor = try connection.first(
-            "SELECT sequence FROM webhook_cursor WHERE app = ?1 AND environment = ?2 AND webhook = ?3",
-            values(.text(webhook)))
-        guard let sequence: Int64 = try cursor.map({ try $0["sequence"] }) else { return 0 }
-        return try connection.query(
-            "SELECT 1 AS one FROM event WHERE app = ?1 AND environment = ?2 AND sequence > ?3 LIMIT ?4",
-            values(.integer(max(0, sequence)), limit)
-        ).count
+    func lag(of webhook: WebhookName) throws -> OperationsRecord.WebhookLag {
+        let name = SQLValue.text(webhook.name)
+        let position =
+            try webhook.isBatched
+            ? connection.first(
+                "SELECT sequence, last, last_status, last_error FROM webhook_batch WHERE app = ?1 AND webhook = ?2",
+                [.text(ledgerID.app.rawValue), name])
+            : connection.first(
+                "SELECT sequence FROM webhook_cursor WHERE app = ?1 AND environment = ?2 AND webhook = ?3",
+                values(name))
+        var (events, failure) = (0, nil as String?)
+        if let position {
+            let sequence: Int64 = try position["sequence"]
+            events = try connection.query(
+                "SELECT 1 AS one FROM event WHERE app = ?1 AND environment = ?2 AND sequence > ?3 LIMIT ?4",
+                values(.integer(max(0, sequence)), limit)
+            ).count
+            if webhook.isBatched, let _: Int64 = try position["last"] {
+                let (status, error): (Int?, String?) = (try position["last_status"], try position["last_error"])
+                failure = error ?? status.map { "status \($0)" }
+            }
+        }
+        return .init(name: webhook.name, isBatched: webhook.isBatched, events: events, failure: failure)
     }
 
     /// Returns the time of the oldest event without a final number. Such events have negative numbers, and the oldest

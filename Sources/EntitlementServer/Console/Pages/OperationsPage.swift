@@ -137,7 +137,9 @@ struct OperationsPage: Sendable {
 
     private var database: HTML {
         let lags = record.webhooks.map { webhook in
-            ConsoleFrame.row("Not queued for \(webhook.name)", "\(Self.count(webhook.events)) events")
+            let name = webhook.isBatched ? "Not delivered to \(webhook.name)" : "Not queued for \(webhook.name)"
+            let failure: HTML = webhook.failure.map { ". The last attempt failed: <bdi>\($0)</bdi>" } ?? ""
+            return ConsoleFrame.row(name, "\(Self.count(webhook.events)) events\(failure)")
         }
         let unseen: HTML = "not known: this server cannot see the disk of the database. Watch it on its own machine."
         return """
