@@ -55,6 +55,14 @@ import Testing
                         headers: ["Authorization": "Bearer \(key)"], json: ["feature": "pro", "reason": "support"])
                     #expect(try await CurlTransport.platformDefault().send(grant).status == 201)
                     await requests.wait { !$0.isEmpty }
+                    // A stop before the result is stored would delay the repetition by the lease of the attempt.
+                    let metrics = HTTPRequest(
+                        method: .get, url: (greeting["listening"]?.stringValue ?? "") + "/metrics")
+                    try await until("the result of the attempt is stored") {
+                        let response = try await CurlTransport.platformDefault().send(metrics)
+                        let text = String(decoding: try await response.body.collect(upTo: 1 << 20), as: UTF8.self)
+                        return text.contains(#"souk_webhook_attempts_total{outcome="failed"} 1"#)
+                    }
                 } else {
                     await requests.wait { $0.count >= 2 }
                 }

@@ -116,7 +116,10 @@ struct FrontDeskTests {
                     DeskStep.click("nav a:has-text(\"Settings\")"),
                     ["select": "#fault-name", "option": "errors.purchase"],
                     ["select": .string("\(fault) select"), "option": "networkError"], DeskStep.press("Inject"),
-                    DeskStep.result("errors.purchase is networkError"), DeskStep.command, ["text": "#faults-note"],
+                    DeskStep.result("errors.purchase is networkError"), DeskStep.command,
+                    // The page reads the faults again after it has shown the result.
+                    DeskStep.wait("document.querySelector('#faults-note').textContent === '1 injected fault'"),
+                    ["text": "#faults-note"],
                     ["select": "#fault-name", "option": "latency.updates"],
                     DeskStep.fill("[data-fault=\"latency.updates\"] input", "2"), DeskStep.press("Inject"),
                     DeskStep.wait("document.querySelectorAll('#faults code').length === 2"), ["text": "#faults"],
