@@ -79,7 +79,7 @@ struct RetentionMessageRoute: Sendable {
 extension UUID {
     /// Creates a UUID of version 4 from 16 random bytes (RFC 9562 section 5.4).
     init(random bytes: [UInt8]) {
-        var value = UUID().uuid
+        var value: uuid_t = (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
         withUnsafeMutableBytes(of: &value) { $0.copyBytes(from: bytes.prefix(16)) }
         value.6 = value.6 & 0x0F | 0x40
         value.8 = value.8 & 0x3F | 0x80

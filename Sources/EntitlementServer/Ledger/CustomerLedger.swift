@@ -8,11 +8,13 @@ import StoreModel
 ///
 /// Only one process may write to a ledger in SQLite: the database must be exclusive.
 package struct CustomerLedger: Sendable {
-    /// The name that stands for a key in the audit log.
+    /// The audit log names the key of an action. A command has none, so its entries have this name.
     private static let keyID = "command line"
 
     private let ledger: Ledger
     private let app: BundleID
+    private let realClock: any WallClock
+    private let makePseudonym: @Sendable () -> String
 
     /// Prepares a ledger that has all migrations.
     ///
@@ -20,18 +22,23 @@ package struct CustomerLedger: Sendable {
     ///   - app: The app with the features, credits and transfer mode of the server. Only a ledger in SQLite needs them; a
     ///     shared database stores them.
     ///   - clock: The clock of the server.
+    ///   - realClock: The clock of the audit log.
+    ///   - makePseudonym: Creates the pseudonyms of erased customers. They must be unpredictable.
     /// - Throws: ``EntitlementServerError`` with `unknownApp` if the ledger has no such app, and with
     ///   `invalidConfiguration` if the server's answers were computed with other features.
     package init(
-        of database: any SQLDatabase, app: EntitlementService.Configuration.App, clock: any WallClock
+        of database: any SQLDatabase, app: EntitlementService.Configuration.App, clock: any WallClock,
+        realClock: any WallClock, makePseudonym: @escaping @Sendable () -> String
     ) async throws {
         let rules = try database.read { connection in
             try Self.rules(of: app, isShared: database.dialect != .sqlite, connection)
         }
         self.app = app.bundleID
+        self.realClock = realClock
+        self.makePseudonym = makePseudonym
         ledger = Ledger(
             database: database, clock: clock, cache: AnswerCache(bytes: 0), metrics: ServerMetrics(),
-            changes: ChangeSignal(clock: SystemClock()), rules: rules)
+            changes: ChangeSignal(clock: realClock), rules: rules)
         // A server does the same when it starts.
         try await ledger.sealOpenFacts()
         try await ledger.assignOldRedemptions()
@@ -80,7 +87,7 @@ package struct CustomerLedger: Sendable {
 
     /// Erases a customer, as `DELETE /v1/customers/{customer}` does. Returns `nil` for an unknown or erased one.
     package func erase(_ customer: CustomerID, in environment: StoreEnvironment) async throws -> ErasedCustomer? {
-        let pseudonym = CustomerID(unchecked: "erased-\(UUID().uuidString.lowercased())")
+        let pseudonym = CustomerID(unchecked: "erased-\(makePseudonym())")
         return try await ledger.erase(key(customer, environment), leaving: pseudonym, noting: note(.erase))
     }
 
@@ -89,6 +96,6 @@ package struct CustomerLedger: Sendable {
     }
 
     private func note(_ action: AuditAction) -> AuditNote {
-        AuditNote(action: action, keyID: Self.keyID, role: .full, now: SystemClock().now())
+        AuditNote(action: action, keyID: Self.keyID, role: .full, now: realClock.now())
     }
 }

@@ -159,7 +159,9 @@ enum CustomerCommands {
             let result = try await location.withOwnDatabase { database -> Value? in
                 let app = try Self.app(of: database, arguments)
                 do {
-                    let ledger = try await CustomerLedger(of: database, app: app, clock: clock ?? SystemClock())
+                    let ledger = try await CustomerLedger(
+                        of: database, app: app, clock: clock ?? SystemClock(), realClock: SystemClock(),
+                        makePseudonym: { UUID().uuidString.lowercased() })
                     let found = try named.map { [$0] } ?? ledger.environments(of: id)
                     guard found.count < 2 else {
                         let names = found.map(\.rawValue).joined(separator: " and ")
