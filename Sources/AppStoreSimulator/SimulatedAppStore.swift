@@ -201,18 +201,18 @@ public final class SimulatedAppStore: Sendable {
             let last = accounts.map(\.lastEvent).max() ?? .distantPast
             let now = timestamps.beginEvent(ids, clock: try db.now(virtualClock), last: last, as: ticket)
             affected.withLock { $0 = ids }
-            return try recordEvent(db, accounts, at: now, body)
+            return try recordEvent(db, accounts, at: now, try db.settings(), body)
         }
     }
 
-    /// Records an event within a write that has begun.
+    /// Records an event within a write that has begun, with the settings that the write read.
     func recordEvent<Value>(
-        _ db: SimulatorDatabase, _ accounts: [SimulatorDatabase.Account], at now: Date,
+        _ db: SimulatorDatabase, _ accounts: [SimulatorDatabase.Account], at now: Date, _ settings: [String: JSONValue],
         _ body: (inout SimulatorEvent) throws -> Value
     ) throws -> Value {
-        let catalogue = catalogues[try db.country(of: accounts[0])].catalogue
-        let writer = try NotificationWriter(db, signer, version: configuration.applicationVersion)
-        var event = try SimulatorEvent(db, accounts, at: now, catalogue: catalogue, writer)
+        let catalogue = catalogues[accounts[0].country(settings)].catalogue
+        let writer = NotificationWriter(db, signer, settings, version: configuration.applicationVersion)
+        var event = try SimulatorEvent(db, accounts, at: now, catalogue: catalogue, settings, writer)
         let value = try body(&event)
         try event.settleShares()
         try event.close()

@@ -231,11 +231,12 @@ extension SimulatorDatabase.Account {
 extension SimulatorDatabase {
     fileprivate func describe(_ account: Account, _ catalogues: StorefrontCatalogues) throws -> StoreControlWire.Account
     {
-        StoreControlWire.Account(
-            name: account.name.rawValue, storefront: catalogues[try country(of: account)].storefront.countryCode,
+        let settings = try settings()
+        return StoreControlWire.Account(
+            name: account.name.rawValue, storefront: catalogues[account.country(settings)].storefront.countryCode,
             canMakePayments: account.canMakePayments,
-            askToBuy: try account.asksToBuy ?? setting(for: .askToBuy)?.boolValue ?? false,
-            interruptedPurchases: try account.isInterrupted ?? setting(for: .interruptedPurchases)?.boolValue ?? false,
+            askToBuy: account.asksToBuy ?? StoreSetting.askToBuy.isOn(in: settings),
+            interruptedPurchases: account.isInterrupted ?? StoreSetting.interruptedPurchases.isOn(in: settings),
             family: account.family?.rawValue)
     }
 

@@ -114,8 +114,9 @@ extension SimulatedAppStore {
             }
         }
         return try read({ try $0.existingAccount(name) }) { [catalogues] db, account, now in
-            let catalogue = catalogues[try db.country(of: account)].catalogue
-            let event = try SimulatorEvent(db, [account], at: now, catalogue: catalogue, nil)
+            let settings = try db.settings()
+            let catalogue = catalogues[account.country(settings)].catalogue
+            let event = try SimulatorEvent(db, [account], at: now, catalogue: catalogue, settings, nil)
             return try db.codeBatches().map { batch, count, redeemed, next in
                 var listing = StoreControlWire.OfferCodeBatch(batch, count, redeemed, next)
                 (listing.state, listing.reason) = try event.codeState(

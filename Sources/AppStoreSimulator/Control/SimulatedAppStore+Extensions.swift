@@ -80,7 +80,7 @@ extension SimulatedAppStore {
         let home = configuration.catalogue.storefront.countryCode
         return try await recordStoreEvent { [self] db, now in
             if let known = try db.massExtension(of: product, request) { return known }
-            let conditions = try db.conditions()
+            let (settings, conditions) = (try db.settings(), try db.conditions())
             var outcome = MassExtension(product: product, request: request, at: now, succeeded: 0, failed: 0)
             for original in try db.subscriptions(everHaving: product) {
                 guard let record = try db.subscription(original), let account = try db.account(record.accountID)
@@ -89,7 +89,7 @@ extension SimulatedAppStore {
                 guard state.status == .active, state.record.share == nil, state.current.plan.productID == product,
                     storefronts?.contains(state.current.plan.storefront ?? home) ?? true
                 else { continue }
-                let isExtended = try recordEvent(db, try db.family(of: account), at: now) { event in
+                let isExtended = try recordEvent(db, try db.family(of: account), at: now, settings) { event in
                     do {
                         let extended = try Self.extend(state, byDays: days, request: request, in: db, at: now)
                         try event.record([.subscription(extended)])
@@ -102,7 +102,7 @@ extension SimulatedAppStore {
                 if isExtended { outcome.succeeded += 1 } else { outcome.failed += 1 }
             }
             try db.insert(outcome)
-            let writer = try NotificationWriter(db, signer, version: configuration.applicationVersion)
+            let writer = NotificationWriter(db, signer, settings, version: configuration.applicationVersion)
             try writer?.write(
                 AppStoreServerAPI.NotificationSummary {
                     $0.requestIdentifier = request

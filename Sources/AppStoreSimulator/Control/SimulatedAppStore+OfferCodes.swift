@@ -18,8 +18,9 @@ extension SimulatedAppStore {
             }
         }
         return try read({ try $0.existingAccount(name) }) { [catalogues] db, account, now in
-            let catalogue = catalogues[try db.country(of: account)].catalogue
-            let event = try SimulatorEvent(db, [account], at: now, catalogue: catalogue, nil)
+            let settings = try db.settings()
+            let catalogue = catalogues[account.country(settings)].catalogue
+            let event = try SimulatorEvent(db, [account], at: now, catalogue: catalogue, settings, nil)
             return try catalogue.redeemableOffers(without: db).map { redeemable in
                 let order = try event.order(for: redeemable.offer.id ?? "", of: redeemable.product)
                 var listing = redeemable.listing

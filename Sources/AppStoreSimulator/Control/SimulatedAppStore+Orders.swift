@@ -276,8 +276,10 @@ extension Order {
 extension SimulatorEvent {
     /// Sells an order, or holds it if it has to wait.
     mutating func take(_ order: Order, asksToBuy: Bool) throws -> StoreRules.Decision {
-        if try asksToBuy || account.asksToBuy ?? db.isOn(.askToBuy) { return try hold(order, for: .approval) }
-        if try account.isInterrupted ?? db.isOn(.interruptedPurchases) {
+        if asksToBuy || account.asksToBuy ?? StoreSetting.askToBuy.isOn(in: settings) {
+            return try hold(order, for: .approval)
+        }
+        if account.isInterrupted ?? StoreSetting.interruptedPurchases.isOn(in: settings) {
             return try hold(order, for: .interruption)
         }
         return try sell(order)

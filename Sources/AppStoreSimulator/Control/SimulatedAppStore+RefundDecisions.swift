@@ -15,7 +15,7 @@ extension SimulatedAppStore {
     func decideRefund(of transaction: Int64) async throws {
         guard try refundDecider() != nil else { return }
         try await recordEvent({ try $0.existingAccount(ofTransaction: transaction) }) { event in
-            guard let decider = try RefundDecider(event.db.settings()), let sale = try event.knownSale(of: transaction),
+            guard let decider = RefundDecider(event.settings), let sale = try event.knownSale(of: transaction),
                 sale.transaction.revocation == nil,
                 let request = try event.db.openRefundRequest(of: transaction)
             else { return }

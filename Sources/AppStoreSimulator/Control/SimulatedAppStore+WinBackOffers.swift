@@ -38,8 +38,9 @@ extension SimulatedAppStore {
             return catalogues.home.catalogue.winBackListing(conditions)
         }
         return try read({ try $0.existingAccount(name) }) { [catalogues] db, account, now in
-            let catalogue = catalogues[try db.country(of: account)].catalogue
-            let event = try SimulatorEvent(db, [account], at: now, catalogue: catalogue, nil)
+            let settings = try db.settings()
+            let catalogue = catalogues[account.country(settings)].catalogue
+            let event = try SimulatorEvent(db, [account], at: now, catalogue: catalogue, settings, nil)
             return try catalogue.winBackListing(event.conditions).map { listing in
                 var listing = listing
                 let order = Order(

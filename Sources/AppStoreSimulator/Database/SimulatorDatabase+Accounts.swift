@@ -6,18 +6,7 @@ import StoreModel
 /// The storefronts, families and devices of accounts.
 extension SimulatorDatabase {
     /// The country of an account's storefront; `nil` means that of the catalogue.
-    func country(of account: Account) throws -> String? {
-        try account.storefront ?? setting(for: .storefront)?.stringValue
-    }
-
-    /// The value of a setting of the whole store; `nil` if it is not set.
-    func setting(for setting: StoreSetting) throws -> JSONValue? {
-        guard let row = try sql.first("SELECT value FROM setting WHERE name = ?1", [.text(setting.name)]) else {
-            return nil
-        }
-        let text: String = try row["value"]
-        return try JSONValue(parsing: text)
-    }
+    func country(of account: Account) throws -> String? { account.country(try settings()) }
 
     struct Family: Sendable, Hashable {
         var name: FamilyName

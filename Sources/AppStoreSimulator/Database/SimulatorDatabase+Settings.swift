@@ -13,9 +13,6 @@ extension SimulatorDatabase {
         }
     }
 
-    /// Whether a setting of the whole store is on.
-    func isOn(_ setting: StoreSetting) throws -> Bool { try settings()[setting.name]?.boolValue ?? false }
-
     func save(_ setting: StoreSetting, _ value: JSONValue) throws {
         try sql.execute(
             "INSERT OR REPLACE INTO setting (name, value) VALUES (?1, ?2)", [.text(setting.name), .text(value.text())])
@@ -44,7 +41,17 @@ extension SimulatorDatabase {
     }
 }
 
+extension SimulatorDatabase.Account {
+    /// The country of the account's storefront under the settings of the store; `nil` means that of the catalogue.
+    func country(_ settings: [String: JSONValue]) -> String? {
+        storefront ?? settings[StoreSetting.storefront.name]?.stringValue
+    }
+}
+
 extension StoreSetting {
+    /// Whether a flag is on.
+    func isOn(in settings: [String: JSONValue]) -> Bool { settings[name]?.boolValue ?? false }
+
     /// The number of days: `16d` is 16, `off` is 0.
     static func days(in value: JSONValue) -> Int { value.stringValue.flatMap { Int($0.dropLast()) } ?? 0 }
 

@@ -1,5 +1,6 @@
 import AppStorePayloads
 import Foundation
+import Primitives
 import SQLStorage
 import StoreKitAdapter
 import StoreModel
@@ -12,6 +13,8 @@ struct SimulatorEvent {
     /// The accounts that the event concerns: the one that acts, then the other members of its family or of the family
     /// that it joins.
     let accounts: [SimulatorDatabase.Account]
+    /// The settings of the whole store.
+    let settings: [String: JSONValue]
     let conditions: RenewalConditions
     private(set) var rules: StoreRules
     private let numbersBefore: SaleNumbers
@@ -23,16 +26,17 @@ struct SimulatorEvent {
     /// Starts an event at `now`. `writer` writes the notifications for the app's server; `nil` while no URL is set.
     init(
         _ db: SimulatorDatabase, _ accounts: [SimulatorDatabase.Account], at now: Date, catalogue: Catalogue,
-        _ writer: NotificationWriter?
+        _ settings: [String: JSONValue], _ writer: NotificationWriter?
     ) throws {
         self.db = db
         self.now = now
         self.accounts = accounts
+        self.settings = settings
         conditions = try db.conditions()
         numbersBefore = try db.numbers()
         rules = StoreRules(catalogue: catalogue, conditions: conditions, numbers: numbersBefore)
         rules.mayPay = accounts[0].canMakePayments
-        rules.seatInvitations = try db.setting(for: .seatInvitations)?.stringValue
+        rules.seatInvitations = settings[StoreSetting.seatInvitations.name]?.stringValue
             .flatMap { Seats.Invitations(rawValue: $0.uppercased()) }
         notifications = try writer.map { [conditions] in
             try EventNotifications($0, accounts, under: conditions, at: now)

@@ -17,8 +17,7 @@ struct NotificationWriter {
     static let limit = 1000
 
     /// Returns `nil` while no URL for notifications is set.
-    init?(_ db: SimulatorDatabase, _ signer: StoreSigner, version: String) throws {
-        let settings = try db.settings()
+    init?(_ db: SimulatorDatabase, _ signer: StoreSigner, _ settings: [String: JSONValue], version: String) {
         guard StoreSetting.notificationsURL.isSet(in: settings) else { return nil }
         self.db = db
         self.signer = signer

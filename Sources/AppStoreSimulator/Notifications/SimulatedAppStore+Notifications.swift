@@ -20,7 +20,9 @@ extension SimulatedAppStore {
         while true {
             let (isDone, next) = try await database.write { [timestamps, virtualClock, configuration, signer] sql in
                 let db = SimulatorDatabase(sql)
-                guard let writer = try NotificationWriter(db, signer, version: configuration.applicationVersion)
+                guard
+                    let writer = try NotificationWriter(
+                        db, signer, db.settings(), version: configuration.applicationVersion)
                 else { return (true, nil as Date?) }
                 let now = try db.now(virtualClock)
                 let conditions = try db.conditions()
@@ -139,7 +141,10 @@ extension SimulatedAppStore {
     ) async throws -> Value {
         let value = try await database.write { [virtualClock, configuration, signer] sql in
             let db = SimulatorDatabase(sql)
-            guard let writer = try NotificationWriter(db, signer, version: configuration.applicationVersion) else {
+            guard
+                let writer = try NotificationWriter(
+                    db, signer, db.settings(), version: configuration.applicationVersion)
+            else {
                 throw Self.noNotificationsURL
             }
             return try body(writer, try db.now(virtualClock))

@@ -15,7 +15,7 @@ extension SimulatedAppStore {
             let db = SimulatorDatabase(sql)
             let image = try UploadedImage(
                 id, file: file, size: size, at: try db.now(virtualClock),
-                state: try db.isOn(.retentionReview) ? .pending : .approved)
+                state: StoreSetting.retentionReview.isOn(in: try db.settings()) ? .pending : .approved)
             guard try db.retentionImage(id) == nil else { throw Code.imageAlreadyExists }
             guard try db.retentionImages().count < UploadedImage.limit else {
                 throw Code.maximumNumberOfImagesReached
@@ -46,7 +46,7 @@ extension SimulatedAppStore {
             try db.insert(
                 UploadedMessage(
                     id: id, at: try db.now(virtualClock), body: body,
-                    state: try db.isOn(.retentionReview) ? .pending : .approved))
+                    state: StoreSetting.retentionReview.isOn(in: try db.settings()) ? .pending : .approved))
         }
     }
 
