@@ -85,6 +85,9 @@ public final class EntitlementService: HTTPHandler {
         let ledgers = apps.flatMap { app in configuration.environments.map { LedgerID(app: app, environment: $0) } }
         let gauges = LedgerGauges.all(keys: keys, apps: apps, ledgers: ledgers, ledger: ledger) + ProcessMetrics.all
         for gauge in gauges { metrics.add(gauge) }
+        if let pool = database as? any ConnectionPool {
+            metrics.writeWaits.withLock { $0 = { pool.poolUsage.writeWaits } }
+        }
         try await ledger.sealOpenFacts()
         try await ledger.assignOldRedemptions()
         let checker = configuration.revocationChecker(counting: metrics)
