@@ -28,6 +28,8 @@ extension EntitlementService {
                     try await registry.step()
                     return false
                 })
+        } else {
+            jobs.append(replacedRulesJob(configuration, parts))
         }
         jobs += try await webhookJobs(configuration, parts)
         if let tracer = parts.tracer {
@@ -94,6 +96,15 @@ extension EntitlementService {
         ]
     }
 
+    /// Creates the job that marks answers of rules that a reload replaced in a database that is not shared.
+    private static func replacedRulesJob(_ configuration: Configuration, _ parts: Parts) -> BackgroundJob {
+        let (ledger, apps) = (parts.ledger, configuration.apps.map(\.bundleID))
+        return BackgroundJob(name: "answers of former rules", pause: 1) {
+            for app in apps { if try await ledger.markFormerAnswers(of: app) { return true } }
+            return false
+        }
+    }
+
     private static func idempotencyJob(_ configuration: Configuration, _ parts: Parts) -> BackgroundJob {
         BackgroundJob(name: "idempotency keys", pause: 60, isShared: true) {
             [ledger = parts.ledger, clock = configuration.realClock] in
@@ -114,8 +125,9 @@ extension EntitlementService {
         var queues: [DeliveryQueue] = []
         var batchQueues: [BatchQueue] = []
         var jobs: [BackgroundJob] = []
-        for webhook in configuration.webhooks {
+        for current in parts.webhooks {
             guard let transport = configuration.webhookTransport else { continue }
+            let webhook = current.withLock(\.self)
             let step: @Sendable () async throws -> Bool
             if let size = webhook.batchSize {
                 let queue = BatchQueue(
@@ -124,7 +136,7 @@ extension EntitlementService {
                 try await queue.open()
                 batchQueues.append(queue)
                 let sender = BatchSender(
-                    webhook: webhook, queue: queue, transport: transport, backoff: configuration.batchBackoff,
+                    webhook: current, queue: queue, transport: transport, backoff: configuration.batchBackoff,
                     clock: configuration.realClock, storeClock: configuration.clock, random: configuration.random,
                     attempts: parts.metrics.webhookAttempts)
                 step = { try await sender.step() }
@@ -134,7 +146,7 @@ extension EntitlementService {
                 try await queue.open()
                 queues.append(queue)
                 let sender = WebhookSender(
-                    webhook: webhook, queue: queue, changes: parts.changes, transport: transport,
+                    webhook: current, queue: queue, changes: parts.changes, transport: transport,
                     backoff: configuration.webhookBackoff,
                     clock: configuration.realClock, random: configuration.random,
                     attempts: parts.metrics.webhookAttempts)

@@ -29,14 +29,16 @@ public final class EntitlementService: HTTPHandler {
         /// `nil` if the console is off.
         let consoleSessions: ConsoleSessions?
         let logsEveryRequest: Locked<Bool>
+        let webhooks: [Locked<Webhook>]
+        let webPurchases: Locked<[Configuration.WebPurchaseSource]>
         /// `nil` if the server exports no traces.
         let tracer: Tracer?
     }
 
-    private let configuration: Configuration
+    let configuration: Configuration
     private let keys: KeyRing
     private let router: Router
-    private let parts: Parts
+    let parts: Parts
     private let date: DateField
     let jobs: [BackgroundJob]
 
@@ -83,6 +85,9 @@ public final class EntitlementService: HTTPHandler {
         let ledgers = apps.flatMap { app in configuration.environments.map { LedgerID(app: app, environment: $0) } }
         let gauges = LedgerGauges.all(keys: keys, apps: apps, ledgers: ledgers, ledger: ledger) + ProcessMetrics.all
         for gauge in gauges { metrics.add(gauge) }
+        if let pool = database as? any ConnectionPool {
+            metrics.writeWaits.withLock { $0 = { pool.poolUsage.writeWaits } }
+        }
         try await ledger.sealOpenFacts()
         try await ledger.assignOldRedemptions()
         let checker = configuration.revocationChecker(counting: metrics)
@@ -99,6 +104,7 @@ public final class EntitlementService: HTTPHandler {
                     secrets: secrets, keys: keys, clock: configuration.realClock,
                     randomBytes: configuration.randomBytes)
             }, logsEveryRequest: Locked(configuration.logsEveryRequest),
+            webhooks: configuration.webhooks.map { Locked($0) }, webPurchases: Locked(configuration.webPurchases),
             tracer: configuration.traces.map {
                 Tracer(
                     $0, version: configuration.version, clock: configuration.realClock,
@@ -140,17 +146,6 @@ public final class EntitlementService: HTTPHandler {
             return response
         }
     }
-
-    /// Replaces the keys that sign answers, while the service runs.
-    ///
-    /// - Throws: ``EntitlementServerError`` with `invalidConfiguration`. The former keys stay in use then.
-    package func replaceSigningKeys(_ keys: [AnswerSigningKey]) throws(EntitlementServerError) {
-        try Configuration.check(keys)
-        parts.signer.replaceKeys(keys)
-    }
-
-    /// Changes whether ``Configuration/log`` receives successful requests too, while the service runs.
-    package func setLogsEveryRequest(_ isOn: Bool) { parts.logsEveryRequest.withLock { $0 = isOn } }
 
     /// Sends the spans that wait for the collector. Call it after the listener has stopped.
     package func finishTraces() async { await parts.tracer?.finish() }
@@ -246,7 +241,7 @@ public final class EntitlementService: HTTPHandler {
                     let registered = try ActiveRules.register(
                         app, activatesFormerRules: configuration.activatesFormerRules, connection)
                     entries[app.bundleID] = registered.entry
-                    if registered.isSuperseded { superseded.append(app.bundleID) }
+                    if registered.registration == .superseded { superseded.append(app.bundleID) }
                 } else if let row, try row["rules_digest"] != digest {
                     try connection.perform(
                         "UPDATE app SET rules_digest = ?2 WHERE bundle_id = ?1", [name, .blob(digest)])
@@ -357,7 +352,7 @@ public final class EntitlementService: HTTPHandler {
                     app.offers.map { (app.bundleID, $0) }
                 }), realClock: configuration.realClock, randomBytes: configuration.randomBytes)
         let webPurchases = WebPurchaseRoute(
-            ledger: ledger, sources: configuration.webPurchases, realClock: configuration.realClock)
+            ledger: ledger, sources: parts.webPurchases, realClock: configuration.realClock)
         let customers = CustomerRoutes(ledger: ledger)
         let grants = GrantRoutes(ledger: ledger, idempotent: idempotent, makeID: configuration.makeGrantID)
         let provisioning = ProvisioningRoutes(ledger: ledger)

@@ -76,9 +76,13 @@ final class Daemon: Sendable {
         func respond(to request: HTTPRequest) -> HTTPReply { .ready(HTTPResponse(status: 503)) }
     }
 
-    /// Serves new connections with the certificate in these files. Connections that are open continue.
-    func replaceCertificate(_ files: HTTPListener.TLS) throws {
-        let fresh = try WorkerSet(service, service.limits, PEM(files))
+    /// Starts workers with the certificate in these files, for `use` or for `WorkerSet.stop`.
+    func workers(with files: HTTPListener.TLS) throws -> WorkerSet {
+        try WorkerSet(service, service.limits, PEM(files))
+    }
+
+    /// Serves new connections with these workers. Connections that are open continue.
+    func use(_ fresh: WorkerSet) {
         let former = acceptor.use(fresh)
         workers.withLock { $0.append(fresh) }
         former.retire()

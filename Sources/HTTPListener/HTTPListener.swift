@@ -105,17 +105,39 @@ public final class HTTPListener: Sendable {
     /// Throws the error that `start()` would throw because of the certificate or the key. Opens no socket.
     package static func check(_ configuration: Configuration) throws { try Daemon.check(configuration) }
 
+    /// A certificate that was checked and can be used. It must be used or discarded.
+    package struct PreparedCertificate: Sendable {
+        fileprivate let daemon: Daemon
+        fileprivate let workers: WorkerSet
+
+        /// Stops what the certificate would need.
+        package func discard() { workers.stop() }
+    }
+
     /// Serves new connections with the certificate in these files. Open connections and their requests continue with
     /// the former certificate.
     ///
     /// - Throws: `HTTPListenerError` with `tlsFailed`, or with `systemFailed`, also if the listener does not run or has
     ///   no TLS. The former certificate stays in use then.
-    package func replaceCertificate(_ files: TLS) throws {
+    package func replaceCertificate(_ files: TLS) throws { use(try prepareCertificate(files)) }
+
+    /// Does everything of `replaceCertificate` that can fail.
+    package func prepareCertificate(_ files: TLS) throws -> PreparedCertificate {
         try control.sync {
             guard configuration.tls != nil, case .running(let daemon) = state.withLock({ $0 }) else {
                 throw HTTPListenerError(.systemFailed, "The listener does not serve https.")
             }
-            try daemon.replaceCertificate(files)
+            return PreparedCertificate(daemon: daemon, workers: try daemon.workers(with: files))
+        }
+    }
+
+    /// Serves new connections with a prepared certificate. Discards it if the listener was stopped meanwhile.
+    package func use(_ certificate: PreparedCertificate) {
+        control.sync {
+            guard case .running(let daemon) = state.withLock({ $0 }), daemon === certificate.daemon else {
+                return certificate.discard()
+            }
+            daemon.use(certificate.workers)
         }
     }
 

@@ -95,9 +95,13 @@ final class PostgresConnection: @unchecked Sendable {
             PQfinish(pointer)
             throw error
         }
+        settings.openConnections.withLock { $0 += 1 }
     }
 
-    func close() { PQfinish(pointer) }
+    func close() {
+        PQfinish(pointer)
+        settings.openConnections.withLock { $0 -= 1 }
+    }
 
     /// The connection's socket, for `poll`.
     var socket: CInt { PQsocket(pointer) }

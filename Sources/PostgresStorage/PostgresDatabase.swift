@@ -12,7 +12,7 @@ import SQLStorage
 /// Bodies of `write` run concurrently on their own threads. They are serializable unless `Configuration.isolation` says
 /// otherwise. After a conflict a body runs again. A body whose connection is lost before its commit runs again on
 /// another connection.
-public final class PostgresDatabase: SQLDatabase {
+public final class PostgresDatabase: SQLDatabase, ConnectionPool {
     /// The settings of a database; the defaults are for a server.
     public struct Configuration: Sendable {
         /// The largest number of concurrent bodies of `write`, each with its own connection.
@@ -85,6 +85,14 @@ public final class PostgresDatabase: SQLDatabase {
 
     /// The number of round trips since the start, without those of lookups and of migration scripts.
     package var roundTrips: Int { settings.roundTrips.withLock { $0 } }
+
+    /// The use of the connections now.
+    package var poolUsage: ConnectionPoolUsage {
+        let (writing, queued, waits) = writers.usage
+        return ConnectionPoolUsage(
+            openConnections: settings.openConnections.withLock(\.self), connectionsInUse: readers.inUse + writing,
+            queuedWrites: queued, writeWaits: waits)
+    }
 
     public func migrate(_ migrations: [SQLMigration]) throws {
         let plan = try MigrationPlan(migrations, dialect: dialect)

@@ -9,6 +9,7 @@ import SQLStorage
 final class PostgresReaders: Sendable {
     private struct State {
         var idle: [PostgresConnection] = []
+        var inUse = 0
         var isClosed = false
     }
 
@@ -27,6 +28,9 @@ final class PostgresReaders: Sendable {
     }
 
     var isClosed: Bool { state.withLock { $0.isClosed } }
+
+    /// The number of connections that a body uses.
+    var inUse: Int { state.withLock { $0.inUse } }
 
     func read<T: Sendable>(_ body: (any SQLConnection) throws -> T) throws -> T {
         let deadline = ContinuousClock.now + settings.configuration.retryTimeout
@@ -57,14 +61,23 @@ final class PostgresReaders: Sendable {
     }
 
     private func take() throws(SQLError) -> (PostgresConnection, isFresh: Bool) {
-        let (idle, isClosed) = state.withLock { ($0.idle.popLast(), $0.isClosed) }
+        let (idle, isClosed) = state.withLock { state in
+            if !state.isClosed { state.inUse += 1 }
+            return (state.idle.popLast(), state.isClosed)
+        }
         if isClosed { throw .closed(settings.place) }
         if let idle { return (idle, false) }
-        return (try PostgresConnection(settings, for: .transactions), true)
+        do throws(SQLError) {
+            return (try PostgresConnection(settings, for: .transactions), true)
+        } catch {
+            state.withLock { $0.inUse -= 1 }
+            throw error
+        }
     }
 
     private func giveBack(_ connection: PostgresConnection) {
         let isKept = state.withLock { state in
+            state.inUse -= 1
             let isWanted = !state.isClosed && !connection.isBroken
             guard isWanted, state.idle.count < settings.configuration.idleReaders else { return false }
             state.idle.append(connection)

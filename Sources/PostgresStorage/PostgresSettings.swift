@@ -14,6 +14,8 @@ final class PostgresSettings: Sendable {
     private let parameters: [(String, String)]
     private let options: String
     let roundTrips = Locked(0)
+    /// The number of open connections.
+    let openConnections = Locked(0)
 
     /// Throws `cannotOpen` for an invalid URL, and for a password in it that `configuration` does not allow.
     init(url: String, _ configuration: PostgresDatabase.Configuration) throws(SQLError) {

@@ -6,10 +6,13 @@ import SQLStorage
 /// connection for its first body.
 final class PostgresWriters: Sendable {
     private struct State {
-        var queue: [any QueuedWrite] = []
+        var queue: [(write: any QueuedWrite, since: ContinuousClock.Instant)] = []
         /// The number of threads that wait for a body.
         var idle = 0
         var threads = 0
+        /// The number of threads that run a body.
+        var running = 0
+        var waits = DurationHistogram()
         var isClosing = false
         var closeContinuations: [CheckedContinuation<Void, Never>] = []
     }
@@ -51,11 +54,17 @@ final class PostgresWriters: Sendable {
         }
     }
 
+    /// The number of connections that a body uses, the number of bodies that wait, and how long bodies waited.
+    var usage: (inUse: Int, queued: Int, waits: DurationHistogram) {
+        state.withLock { ($0.running, $0.queue.count, $0.waits) }
+    }
+
     private func enqueue(_ write: any QueuedWrite) {
         enum Next { case wake, start, wait, refuse }
+        let now = ContinuousClock.now
         let next: Next = state.withLock { state in
             guard !state.isClosing else { return .refuse }
-            state.queue.append(write)
+            state.queue.append((write, now))
             if state.idle > 0 {
                 state.idle -= 1
                 return .wake
@@ -104,8 +113,8 @@ final class PostgresWriters: Sendable {
     private func run() {
         var connection: PostgresConnection?
         while let write = next() {
-            guard write.start() else { continue }
-            perform(write, on: &connection)
+            if write.start() { perform(write, on: &connection) }
+            state.withLock { $0.running -= 1 }
         }
         connection?.close()
         let closeContinuations = state.withLock { state in
@@ -121,7 +130,12 @@ final class PostgresWriters: Sendable {
     private func next() -> (any QueuedWrite)? {
         while true {
             let (write, mustEnd): ((any QueuedWrite)?, Bool) = state.withLock { state in
-                if !state.queue.isEmpty { return (state.queue.removeFirst(), false) }
+                if !state.queue.isEmpty {
+                    let (write, since) = state.queue.removeFirst()
+                    state.waits.add(since.duration(to: .now))
+                    state.running += 1
+                    return (write, false)
+                }
                 guard !state.isClosing else { return (nil, true) }
                 state.idle += 1
                 return (nil, false)

@@ -91,6 +91,19 @@ import Testing
         #expect(cache.answer(for: key)?.revision == 2)
     }
 
+    @Test func `an answer of former rules is not cached after all answers were removed`() {
+        let cache = AnswerCache(bytes: Self.oneForEachShard)
+        let (writer, reader) = (cache.ticket(for: key), cache.ticket(for: key))
+        cache.replace(answer(1), for: key, ticket: writer)
+        cache.removeAll()
+        #expect(cache.answer(for: key) == nil && cache.usage.bytes == 0)
+        cache.keep(answer(1), for: key, ticket: reader)
+        cache.replace(answer(2), for: key, ticket: writer)
+        #expect(cache.answer(for: key) == nil)
+        cache.replace(answer(3), for: key, ticket: cache.ticket(for: key))
+        #expect(cache.answer(for: key)?.revision == 3)
+    }
+
     @Test func `an answer from before an erasure is not cached after it`() {
         for isWriter in [true, false] {
             let cache = AnswerCache(bytes: Self.oneForEachShard)

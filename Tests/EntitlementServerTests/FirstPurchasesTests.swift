@@ -27,11 +27,15 @@ import Testing
         let precomputed = FirstPurchases(of: "anna", facts, in: ledgerID, by: rules, at: now)
         let contents = facts.map(\.content)
         func isUsed(
-            _ customer: CustomerID, _ facts: [PresentedFact.Content], _ seconds: Double, epoch: Int64? = 1
+            _ customer: CustomerID, _ facts: [PresentedFact.Content], _ seconds: Double, epoch: Int64? = 1,
+            replacements: Int = 0
         ) -> Bool {
-            precomputed.answer(of: customer, with: facts, in: epoch, at: now.addingTimeInterval(seconds)) != nil
+            precomputed.answer(
+                of: customer, with: facts, in: .init(epoch: epoch, replacements: replacements),
+                at: now.addingTimeInterval(seconds)) != nil
         }
         #expect(!isUsed("anna", contents, 0, epoch: 2), "Other rules are active.")
+        #expect(!isUsed("anna", contents, 0, replacements: 1), "The rules were replaced.")
         #expect(isUsed("anna", contents, 0))
         #expect(isUsed("anna", contents.reversed(), 59))
         #expect(!isUsed("anna", contents, 60), "The period is over.")

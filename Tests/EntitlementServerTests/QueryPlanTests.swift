@@ -88,6 +88,7 @@ import Testing
         _ = try await bench.send(.get, "/v1/customers/dora/export", as: .secret)
         _ = try await bench.send(.delete, "/v1/customers/dora", as: .secret)
         bench.clock.advance(by: 60 * 86400)
+        _ = try await bench.service.reload { $0.apps[0].features = FeatureMap(features: ["gold": ["pro.monthly"]]) }
         for job in bench.service.jobs { while try await job.step() {} }
 
         let statements = Set(recorder.statements.map(\.sql)).filter { !$0.hasPrefix("EXPLAIN") }

@@ -316,6 +316,9 @@ final class GatedDatabase: SQLDatabase {
 
     func shut() { state.withLock { $0.isOpen = false } }
 
+    /// Lets later writes pass. Writes that wait continue to wait.
+    func letLaterWritesPass() { state.withLock { $0.isOpen = true } }
+
     func open() {
         let waiting = state.withLock { state in
             state.isOpen = true

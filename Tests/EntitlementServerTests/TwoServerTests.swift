@@ -520,6 +520,34 @@ struct TwoServerTests {
         }
     }
 
+    @Test func `a reload at one server changes the answers of all, and reverts them only if configured to`()
+        async throws
+    {
+        try await Self.withPair(.serializable) { pair in
+            let (first, second) = (pair.first, pair.second)
+            _ = try await first.post(first.period("1"))
+            func reload(
+                _ bench: ServerBench, _ features: FeatureMap, isReturning: Bool = false
+            ) async throws -> ReloadedRules {
+                try await bench.service.reload { configuration in
+                    configuration.apps[0].features = features
+                    configuration.activatesFormerRules = isReturning
+                }
+            }
+            let gold = FeatureMap(features: ["gold": ["pro.monthly"]])
+            #expect(try await reload(first, gold).activated == [ServerBench.app])
+            for bench in [first, second] { #expect(try await bench.get().active() == ["gold"]) }
+            let ignored = try await reload(second, ServerBench.map)
+            #expect(ignored.superseded == [ServerBench.app] && ignored.activated.isEmpty)
+            for bench in [first, second] { #expect(try await bench.get().active() == ["gold"]) }
+            let same = try await reload(second, gold)
+            #expect(same.superseded.isEmpty && same.activated.isEmpty)
+            let back = try await reload(second, ServerBench.map, isReturning: true)
+            #expect(back.activated == [ServerBench.app])
+            for bench in [first, second] { #expect(try await bench.get().active() == ["pro"]) }
+        }
+    }
+
     @Test func `answers of former rules are recomputed without a request`() async throws {
         try await Self.withPair(.serializable) { pair in
             let first = pair.first

@@ -43,6 +43,36 @@ struct PostgresDatabaseTests {
         try await until("the folder is gone") { !FileManager.default.fileExists(atPath: folder) }
     }
 
+    @Test func `the use of the connections counts bodies that run, bodies that wait, and their waits`() async throws {
+        var configuration = PostgresDatabase.Configuration()
+        configuration.writers = 1
+        try await Self.withDatabase(configuration) { database, _, _ in
+            let (isHeld, waits) = (Locked(true), DispatchSemaphore(value: 0))
+            let first = Task {
+                try await database.write { connection in
+                    _ = try connection.query("SELECT 1 AS one", [])
+                    while isHeld.withLock(\.self) { waits.wait() }
+                }
+            }
+            try await until("the first body runs") {
+                database.poolUsage.connectionsInUse == 1 && database.poolUsage.openConnections == 2
+            }
+            let others = (0..<2).map { _ in Task { try await database.write { _ in } } }
+            try await until("two bodies wait") { database.poolUsage.queuedWrites == 2 }
+            let inside = try database.read { _ in database.poolUsage }
+            #expect(inside.connectionsInUse == 2 && inside.openConnections >= 2)
+            isHeld.withLock { $0 = false }
+            waits.signal()
+            for task in [first] + others { try await task.value }
+            try await until("no body runs") { database.poolUsage.connectionsInUse == 0 }
+            let usage = database.poolUsage
+            #expect(usage.queuedWrites == 0 && usage.writeWaits.counts.reduce(0, +) == 3)
+            #expect(usage.writeWaits.nanoseconds > 0)
+            await database.close()
+            #expect(database.poolUsage.openConnections == 0)
+        }
+    }
+
     // MARK: - Values
 
     @Test func `every value comes back as it was bound, and columns of other types are converted or refused`()

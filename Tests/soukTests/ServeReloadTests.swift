@@ -140,10 +140,16 @@ import Testing
         #expect(!child.errors.soFar.contains("getSigningKeys"))
         let changed: JSONValue = [
             "signingKey": [.string(folder.file("two.pem")), .string(folder.file("one.pem"))], "log": "requests",
-            "transferMode": "share", "apps": [["bundleId": "com.example.other"]],
+            "transferMode": "share", "eventRetention": "1d", "apps": [["bundleId": "com.example.other"]],
+            "webPurchases": [
+                [
+                    "name": "shop", "bundleId": "com.example.darkroom", "environment": "sandbox",
+                    "secretFiles": [.string(try folder.write("shop.secret", "0123456789abcdef"))],
+                ]
+            ],
         ]
         _ = try folder.write("souk.json", changed.text())
-        try await signal(child, andAwait: #""needsRestart":["transferMode","apps"]"#)
+        try await signal(child, andAwait: #""needsRestart":["eventRetention","apps","webPurchases"]"#)
         let fresh = try await publishedKeys()
         #expect(former.count == 1 && fresh.count == 2 && fresh.last == former.first)
         #expect(await child.errors.contains("getSigningKeys"))

@@ -138,10 +138,10 @@ extension LedgerExport {
     static let feedColumns = ["id", "type", "app", "environment", "createdAt", "data"]
 
     /// Returns events after `cursor` as `GET /v1/events` sends them.
-    static func feed(of database: any SQLDatabase, after cursor: Int64) throws -> [Row] {
+    static func feed(of database: any SQLDatabase, after cursor: Int64, clock: any WallClock) throws -> [Row] {
         try database.read { connection in
             try EventLog.entries(after: cursor, limit: pageSize, connection).map { entry in
-                let members = try JSONValue(parsing: entry.wire(at: Date()))
+                let members = try JSONValue(parsing: entry.wire(at: clock.now()))
                 return Row(position: entry.sequence, values: feedColumns.map { members[$0] ?? .null })
             }
         }

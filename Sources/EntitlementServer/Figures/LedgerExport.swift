@@ -60,16 +60,18 @@ package enum LedgerExport {
     ///
     /// - Parameters:
     ///   - cursor: The cursor of the last export; facts or events after it are exported. States and figures ignore it.
+    ///   - clock: The clock of the server, see `page`.
     /// - Returns: The cursor of the next export: the number of the last fact or event that was exported, or of the last
     ///   fact that the figures contain, or of the last event before the answers.
     package static func run(
-        _ content: Content, of database: any SQLDatabase, since cursor: Int64 = 0, _ body: ([JSONValue]) throws -> Void
+        _ content: Content, of database: any SQLDatabase, since cursor: Int64 = 0, clock: any WallClock,
+        _ body: ([JSONValue]) throws -> Void
     ) throws -> Int64 {
         switch content {
         case .facts, .events, .feed:
             var last = cursor
             while true {
-                let page = try page(content, of: database, after: last)
+                let page = try page(content, of: database, after: last, clock: clock)
                 guard let end = page.last else { return last }
                 for row in page { try body(row.values) }
                 last = end.position
@@ -81,13 +83,17 @@ package enum LedgerExport {
 
     /// Returns the next facts, events or entries of the feed, in the order of their positions; none at the end. Rows
     /// with the same position are in the same page. States and figures have no pages.
+    ///
+    /// - Parameter clock: The clock of the server. It dates the rows `events.expired` of the feed, as `GET /v1/events`
+    ///   does. A ledger does not contain the time of its store: after an event the store's time is only known to be
+    ///   later.
     package static func page(
-        _ content: Content, of database: any SQLDatabase, after cursor: Int64
+        _ content: Content, of database: any SQLDatabase, after cursor: Int64, clock: any WallClock
     ) throws -> [Row] {
         switch content {
         case .facts: try facts(of: database, after: cursor)
         case .events: try events(of: database, after: cursor)
-        case .feed: try feed(of: database, after: cursor)
+        case .feed: try feed(of: database, after: cursor, clock: clock)
         case .states, .figures: []
         }
     }

@@ -9,7 +9,8 @@ struct WebPurchaseRoute: Sendable {
     private static let maximumBody = 64 << 10
 
     let ledger: Ledger
-    let sources: [EntitlementService.Configuration.WebPurchaseSource]
+    /// The shops. A reload can change their secrets.
+    let sources: Locked<[EntitlementService.Configuration.WebPurchaseSource]>
     /// The clock that determines the age of a signature.
     let realClock: any WallClock
 
@@ -31,7 +32,7 @@ struct WebPurchaseRoute: Sendable {
 
     @Sendable private func respond(to call: Call) throws -> HTTPReply {
         let name = call.path["source"]
-        guard let source = sources.first(where: { $0.name.hasSameBytes(as: name) }) else {
+        guard let source = sources.withLock({ $0.first { $0.name.hasSameBytes(as: name) } }) else {
             throw Refusal.unknownSource
         }
         return call.later {

@@ -8,12 +8,34 @@ import StoreModel
 /// A shared database stores the rules by their digest, with a pointer to the active ones. Each change of the pointer
 /// has a number, the epoch, which is also stored with each answer. An answer of another epoch is recomputed before it
 /// is sent, so servers that were started with different rules do not contradict each other.
+///
+/// A database that is not shared has no epochs. If the rules change while its server runs, the entry counts the
+/// replacements, and stored answers are not used until all of them are marked as expired.
 final class ActiveRules: Sendable {
     /// The rules of one app.
     struct Entry: Sendable {
         var rules = AppRules()
         /// The epoch; `nil` if the database is not shared.
         var epoch: Int64?
+        /// The number of replacements since the start. 0 if the database is shared.
+        var replacements = 0
+        /// The position after which stored answers may be of replaced rules; `nil` if all stored answers can be used, and
+        /// if the database is shared.
+        var unmarked: AnswerPosition?
+
+        var version: Version { Version(epoch: epoch, replacements: replacements) }
+    }
+
+    /// The identity of an app's rules in this process. Answers of different versions must not be mixed.
+    struct Version: Hashable, Sendable {
+        var epoch: Int64?
+        var replacements = 0
+    }
+
+    /// A position among the answers of an app, which are ordered by environment and customer.
+    struct AnswerPosition: Sendable {
+        var environment = ""
+        var customer = ""
     }
 
     private let entries: Locked<[BundleID: Entry]>
@@ -36,12 +58,36 @@ final class ActiveRules: Sendable {
             guard let pointer, try pointer["rules_epoch"] != epoch else { continue }
             let row = try await database.lookup(Self.active, [name])
             guard let row else { continue }
-            let new = try Self.entry(row, insteadOf: entry.rules)
-            entries.withLock { entries in
-                // Another caller may have read newer rules meanwhile.
-                guard let current = entries[app]?.epoch, let found = new.epoch, found > current else { return }
-                entries[app] = new
-            }
+            use(try Self.entry(row, insteadOf: entry.rules), for: app)
+        }
+    }
+
+    /// Uses rules of a shared database, unless another caller has read newer ones meanwhile.
+    func use(_ new: Entry, for app: BundleID) {
+        entries.withLock { entries in
+            guard let current = entries[app]?.epoch, let found = new.epoch, found > current else { return }
+            entries[app] = new
+        }
+    }
+
+    /// Replaces the rules of an app in a database that is not shared.
+    ///
+    /// - Parameter marksAnswers: Whether stored answers cannot be used until they are marked as expired.
+    func replace(_ rules: AppRules, of app: BundleID, marksAnswers: Bool) {
+        entries.withLock { entries in
+            var entry = entries[app] ?? Entry()
+            entry.rules = rules
+            entry.replacements += 1
+            if marksAnswers { entry.unmarked = AnswerPosition() }
+            entries[app] = entry
+        }
+    }
+
+    /// Stores the position up to which answers are marked as expired, unless the rules were replaced since `version`.
+    /// `nil` permits the use of stored answers.
+    func setUnmarked(_ position: AnswerPosition?, of app: BundleID, in version: Version) {
+        entries.withLock { entries in
+            if entries[app]?.version == version { entries[app]?.unmarked = position }
         }
     }
 
@@ -50,15 +96,24 @@ final class ActiveRules: Sendable {
         WHERE app.bundle_id = ?1 AND app_rules.app = ?1 AND app_rules.epoch = app.rules_epoch
         """
 
+    /// The result of `register`.
+    enum Registration: Sendable {
+        /// The rules were active already.
+        case unchanged
+        case activated
+        /// Later rules replaced these before, and stay active.
+        case superseded
+    }
+
     /// Activates the rules of an app if they are new to the database, and returns the active rules.
     ///
     /// Rules that were replaced before are activated only if `activatesFormerRules` is set, so that a server with an
-    /// older configuration reverts nothing. Otherwise `isSuperseded` is `true`.
+    /// older configuration reverts nothing.
     static func register(
         _ app: EntitlementService.Configuration.App, activatesFormerRules: Bool, _ connection: any SQLConnection
-    ) throws -> (entry: Entry, isSuperseded: Bool) {
+    ) throws -> (entry: Entry, registration: Registration) {
         let name = SQLValue.text(app.bundleID.rawValue)
-        let text = app.rulesText
+        let text = AppRules(app).text
         let digest = SQLValue.blob(SHA256.hash(text))
         try connection.lockRows("SELECT 1 FROM app WHERE bundle_id = ?1", [name])
         let row = try connection.first("SELECT rules_epoch FROM app WHERE bundle_id = ?1", [name])
@@ -82,7 +137,7 @@ final class ActiveRules: Sendable {
         guard let active = try connection.first(Self.active, [name]) else {
             throw EntitlementServerError(.internalInconsistency, "The ledger has no active rules of an app.")
         }
-        return (try entry(active, insteadOf: own), !isNew && !isActive)
+        return (try entry(active, insteadOf: own), isNew ? .activated : isActive ? .unchanged : .superseded)
     }
 
     /// Reads the active rules of an app from a shared database; `nil` if it has none that this program can read.
@@ -101,10 +156,19 @@ final class ActiveRules: Sendable {
     }
 }
 
-extension EntitlementService.Configuration.App {
-    /// The text of the configured values on which answers and credits depend, and of the reducer's version.
-    fileprivate var rulesText: [UInt8] {
-        let features = features.features.mapValues { products in
+extension AppRules {
+    /// The version of the reducer. It grows when the reducer computes other answers from the same facts.
+    static let reducerNumber = 3
+
+    init(_ app: EntitlementService.Configuration.App) {
+        self.init(
+            reducer: EntitlementReducer(features: app.features), transferMode: app.transferMode, credits: app.credits)
+    }
+
+    /// The text of the values on which answers and credits depend, and of the reducer's version. Rules are equal if their
+    /// texts are.
+    var text: [UInt8] {
+        let features = reducer.features.features.mapValues { products in
             JSONValue.array(products.map(\.rawValue).sorted().map { .string($0) })
         }
         let credits = credits.credits.mapValues { credit -> JSONValue in
@@ -115,20 +179,10 @@ extension EntitlementService.Configuration.App {
             ]
         }
         let text: JSONValue = [
-            "reducer": .number(AppRules.reducerNumber), "features": .object(features), "credits": .object(credits),
+            "reducer": .number(Self.reducerNumber), "features": .object(features), "credits": .object(credits),
             "transferMode": .string(transferMode.rawValue),
         ]
         return text.encoded()
-    }
-}
-
-extension AppRules {
-    /// The version of the reducer. It grows when the reducer computes other answers from the same facts.
-    static let reducerNumber = 3
-
-    init(_ app: EntitlementService.Configuration.App) {
-        self.init(
-            reducer: EntitlementReducer(features: app.features), transferMode: app.transferMode, credits: app.credits)
     }
 
     /// Parses the stored text; `nil` for the text of a program with another reducer.
@@ -138,29 +192,5 @@ extension AppRules {
             let features = try? FeatureMap(json: json), let credits = try? CreditTable(json: json)
         else { return nil }
         self.init(reducer: EntitlementReducer(features: features), transferMode: mode, credits: credits)
-    }
-}
-
-extension Ledger {
-    /// Marks answers of a former epoch as expired, for the next 1000 customers after `customer`. They are then
-    /// recomputed, and their changes become events, without a request.
-    ///
-    /// - Returns: The last customer of this batch; `nil` at the end.
-    func expireFormerAnswers(in ledgerID: LedgerID, after customer: String) async throws -> String? {
-        guard let epoch = rules[ledgerID.app].epoch else { return nil }
-        let page = try database.read { connection in
-            try connection.query(
-                "SELECT id FROM customer WHERE app = ?1 AND environment = ?2 AND id > ?3 ORDER BY id LIMIT 1000",
-                ledgerID.values + [.text(customer)])
-        }
-        guard let last: String = try page.last.map({ try $0["id"] }) else { return nil }
-        try await database.write { connection in
-            try connection.perform(
-                """
-                UPDATE customer SET valid_until = 0 WHERE app = ?1 AND environment = ?2 AND id > ?3 AND id <= ?4
-                    AND rules_epoch <> ?5 AND (valid_until IS NULL OR valid_until > 0)
-                """, ledgerID.values + [.text(customer), .text(last), .integer(epoch)])
-        }
-        return last
     }
 }

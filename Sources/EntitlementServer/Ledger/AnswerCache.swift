@@ -87,6 +87,11 @@ final class AnswerCache: Sendable {
         }
     }
 
+    /// Removes all answers. Callers that read the database before cannot store their answers.
+    func removeAll() {
+        for shard in shards { shard.withLock { $0.removeAll() } }
+    }
+
     private func shard(of key: CustomerKey) -> (shard: Locked<Shard>, hash: Int) {
         let hash = key.hashValue
         return (shards[hash & (Self.shardCount - 1)], hash)
@@ -143,6 +148,12 @@ extension AnswerCache.Shard {
                 removals += 1
             }
         }
+    }
+
+    fileprivate mutating func removeAll() {
+        table = AnswerTable()
+        (size, hand) = (0, 0)
+        removals += 1
     }
 
     fileprivate mutating func remove(at place: Int) {

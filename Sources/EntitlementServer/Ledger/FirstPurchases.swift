@@ -27,8 +27,8 @@ struct FirstPurchases: Sendable {
     private let token: UUID
     private let digests: Set<[UInt8]>
     private let answer: FirstAnswer
-    /// The epoch of the rules.
-    private let epoch: Int64?
+    /// The version of the rules.
+    private let version: ActiveRules.Version
 
     /// - Parameter facts: All facts of the request for this ledger.
     init(
@@ -40,18 +40,18 @@ struct FirstPurchases: Sendable {
         digests = Set(facts.map(\.row.digest))
         var state = CustomerState()
         for fact in facts { state.apply(fact.content) }
-        epoch = entry.epoch
+        version = entry.version
         answer = FirstAnswer(entry.rules.reducer.customer(customer, in: ledgerID.environment, state, at: now))
     }
 
     /// Returns the app account token of `customer`; `nil` if the purchases are another customer's.
     func token(of customer: CustomerID) -> UUID? { customer == self.customer ? token : nil }
 
-    /// Returns the answer, if it is that of `customer` with these facts and this epoch, and still valid.
+    /// Returns the answer, if it is that of `customer` with these facts and these rules, and still valid.
     func answer(
-        of customer: CustomerID, with facts: [PresentedFact.Content], in epoch: Int64?, at now: Date
+        of customer: CustomerID, with facts: [PresentedFact.Content], in version: ActiveRules.Version, at now: Date
     ) -> FirstAnswer? {
-        guard customer == self.customer, epoch == self.epoch, answer.stored.isValid(at: now),
+        guard customer == self.customer, version == self.version, answer.stored.isValid(at: now),
             facts.count == digests.count,
             facts.allSatisfy({ digests.contains($0.digest) })
         else { return nil }

@@ -20,7 +20,7 @@ extension LedgerTransaction {
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, values(.text(customer.rawValue))
         ).map { row in
-            if epoch != nil, try row["is_former"] { return (.none, true) }
+            if try hasFormerAnswers || epoch != nil && row["is_former"] { return (.none, true) }
             let answer = try StoredAnswer(row)
             return (
                 answer,
@@ -162,7 +162,7 @@ extension LedgerTransaction {
 
     private func firstAnswer(of customer: CustomerID) throws -> FirstAnswer {
         if let precomputed, let facts = factsOfNewcomer(customer),
-            let answer = precomputed.answer(of: customer, with: facts, in: epoch, at: now)
+            let answer = precomputed.answer(of: customer, with: facts, in: version, at: now)
         {
             return answer
         }

@@ -11,7 +11,10 @@ struct LedgerTransaction {
     let ledgerID: LedgerID
     let rules: AppRules
     /// The epoch of the rules, see `ActiveRules`; `nil` if the database is not shared.
-    let epoch: Int64?
+    var epoch: Int64? { version.epoch }
+    let version: ActiveRules.Version
+    /// Whether stored answers may be of replaced rules, so that they are recomputed.
+    let hasFormerAnswers: Bool
     let now: Date
     var affected: Set<CustomerID> = []
     /// Customers without new facts: only time, or other rules, can change their answers.
@@ -39,7 +42,8 @@ struct LedgerTransaction {
         self.connection = connection
         self.ledgerID = ledgerID
         self.rules = rules.rules
-        epoch = rules.epoch
+        version = rules.version
+        hasFormerAnswers = rules.unmarked != nil
         self.now = now
     }
 

@@ -30,26 +30,7 @@ final class Counter: Sendable {
     }
 }
 
-/// The numbers of durations up to each bound, as a histogram of Prometheus.
-struct DurationHistogram: Sendable {
-    /// The upper bounds in nanoseconds: a read takes tens of microseconds, a durable write milliseconds.
-    private static let bounds: [UInt64] = [
-        50_000, 100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000, 25_000_000, 50_000_000,
-        100_000_000, 250_000_000, 500_000_000, 1_000_000_000, 2_500_000_000, 10_000_000_000,
-    ]
-
-    /// The number of durations that are at most each bound, and more than the previous bound. The last element counts
-    /// those above all bounds.
-    private var counts = [UInt64](repeating: 0, count: bounds.count + 1)
-    private var nanoseconds: UInt64 = 0
-
-    mutating func add(_ duration: Duration) {
-        let (seconds, attoseconds) = duration.components
-        let nanoseconds = UInt64(max(0, seconds)) * 1_000_000_000 + UInt64(max(0, attoseconds / 1_000_000_000))
-        counts[Self.bounds.firstIndex { nanoseconds <= $0 } ?? Self.bounds.count] += 1
-        self.nanoseconds += nanoseconds
-    }
-
+extension DurationHistogram {
     /// Writes the samples of the family `name`.
     func write(_ name: String, _ labels: [(String, String)], to text: inout PrometheusText) {
         var total: UInt64 = 0

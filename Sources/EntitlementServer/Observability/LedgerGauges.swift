@@ -9,7 +9,8 @@ enum LedgerGauges {
 
     /// Returns the gauges of a server.
     static func all(keys: KeyRing, apps: [BundleID], ledgers: [LedgerID], ledger: Ledger) -> [ServerMetrics.Gauge] {
-        [
+        let pool = ledger.database as? any ConnectionPool
+        return [
             .init(
                 name: "souk_key_last_use_timestamp_seconds",
                 help: "Time of the last use of a valid API key, by its id.", label: "key"
@@ -22,8 +23,16 @@ enum LedgerGauges {
             .init(name: "souk_database_free_bytes", help: "Free space on the disk of a SQLite database.") {
                 value(ledger.freeBytes)
             },
-            .init(name: "souk_database_queued_writes", help: "Writes that wait for the writer of a SQLite database.") {
-                value((ledger.database as? SQLiteDatabase).map { Int64($0.queuedWrites) })
+            .init(name: "souk_database_queued_writes", help: "Writes that wait for the database.") {
+                value(
+                    ((ledger.database as? SQLiteDatabase)?.queuedWrites ?? pool?.poolUsage.queuedWrites).map(Int64.init)
+                )
+            },
+            .init(name: "souk_database_connections", help: "Open connections to PostgreSQL.") {
+                value((pool?.poolUsage.openConnections).map(Int64.init))
+            },
+            .init(name: "souk_database_connections_in_use", help: "Connections on which a read or a write runs.") {
+                value((pool?.poolUsage.connectionsInUse).map(Int64.init))
             },
             .init(name: "souk_answer_cache_bytes", help: "Memory of the cached answers.") {
                 value(Int64(ledger.cache.usage.bytes))

@@ -39,6 +39,8 @@ final class ServerMetrics: Sendable {
         "souk_job_failures_total", by: "background_job", "Failed steps of background jobs, by name.")
     /// The durations of writes to the ledger, from their call to their commit.
     let writeDurations = Locked(DurationHistogram())
+    /// Returns how long writes have waited for a connection; `nil` without a pool of connections.
+    let writeWaits = Locked<(@Sendable () -> DurationHistogram)?>(nil)
     /// The slow requests, which the console shows.
     let slowRequests = SlowRequests()
     private let endpoints = Locked<[EndpointMetrics]>([])
@@ -69,6 +71,9 @@ final class ServerMetrics: Sendable {
         let writes = "souk_ledger_write_duration_seconds"
         text.family(writes, .histogram, "Time from the call of a write to its commit.")
         writeDurations.withLock { $0 }.write(writes, [], to: &text)
+        let waits = "souk_database_write_wait_seconds"
+        text.family(waits, .histogram, "Time that a write waited for a connection to PostgreSQL.")
+        writeWaits.withLock({ $0 })?().write(waits, [], to: &text)
         for gauge in gauges.withLock({ $0 }) {
             text.family(gauge.name, gauge.kind, gauge.help)
             for (label, value) in (try? gauge.values()) ?? [] {

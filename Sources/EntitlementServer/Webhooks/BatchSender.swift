@@ -5,7 +5,8 @@ import Primitives
 /// Posts an app's events to one webhook in batches, in the order of the feed. A batch is repeated with growing pauses
 /// until it is delivered, and later events wait.
 struct BatchSender: Sendable {
-    let webhook: Webhook
+    /// The webhook. A reload can change its URL and its secrets.
+    let webhook: Locked<Webhook>
     let queue: BatchQueue
     let transport: any HTTPTransport
     let backoff: Backoff
@@ -31,6 +32,7 @@ struct BatchSender: Sendable {
 
     private func answer(to batch: BatchQueue.Claimed) async throws -> DeliveryQueue.Outcome {
         do {
+            let webhook = webhook.withLock(\.self)
             let status = try await webhook.post(batch.body, id: batch.id, at: clock.now(), over: transport)
             return (200..<300).contains(status) ? .delivered(status: status) : failed(batch, status: status)
         } catch {

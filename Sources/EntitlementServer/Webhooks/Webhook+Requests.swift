@@ -19,11 +19,28 @@ extension Webhook {
             WebhookSignature.field: WebhookSignature.header(for: body, at: instant, secrets: secrets),
         ]
         headers.fields += StandardWebhooks.headers(of: id, for: body, at: instant, secrets: secrets).fields
-        let request = HTTPRequest(
+        var request = HTTPRequest(
             method: .post, url: url, headers: headers, body: .bytes(body), timeout: Self.timeout)
+        let span = CurrentTrace.send(with: &request)
+        var status: Int?
+        defer { span?.end(self, status) }
         let response = try await transport.send(request)
+        status = response.status
         // Reads the body, so that the connection can be reused.
         _ = try? await response.body.collect(upTo: Self.maximumResponseBytes)
         return response.status
+    }
+}
+
+extension OpenSpan {
+    /// Ends the span of an attempt. The URL may contain a secret, so the span does not have it. An attempt without a
+    /// response has no status.
+    fileprivate func end(_ webhook: Webhook, _ status: Int?) {
+        var attributes: [(String, Span.Value)] = [
+            ("http.request.method", .text("POST")), ("souk.app", .text(webhook.app.rawValue)),
+            ("souk.webhook", .text(webhook.name)),
+        ]
+        if let status { attributes.append(("http.response.status_code", .number(status))) }
+        end("POST webhook", attributes, hasFailed: status.map { !(200..<300).contains($0) } ?? true)
     }
 }

@@ -14,7 +14,8 @@ struct WebhookSender: Sendable {
     /// The interval of checks for due deliveries during attempts, in seconds.
     private static let recheck = 1.0
 
-    let webhook: Webhook
+    /// The webhook. A reload can change its URL and its secrets.
+    let webhook: Locked<Webhook>
     let queue: DeliveryQueue
     /// The signal of commits. After a commit deliveries may be due.
     let changes: ChangeSignal
@@ -106,6 +107,7 @@ struct WebhookSender: Sendable {
     private func answer(to delivery: DeliveryQueue.Claimed) async throws -> DeliveryQueue.Outcome {
         do {
             let event = delivery.event
+            let webhook = webhook.withLock(\.self)
             let status = try await webhook.post(event.wire, id: event.id, at: clock.now(), over: transport)
             return (200..<300).contains(status) ? .delivered(status: status) : failed(delivery, status: status)
         } catch {

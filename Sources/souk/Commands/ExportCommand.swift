@@ -2,6 +2,7 @@ import EntitlementServer
 import Foundation
 import Primitives
 import SQLStorage
+import SimulatorControl
 
 /// `souk export`: writes the facts, answers, events or figures of a ledger for other tools.
 enum ExportCommand {
@@ -26,6 +27,8 @@ enum ExportCommand {
                 name: rotateBytes, value: "N",
                 help: "with --to: complete a file at this size, before compression (67108864)"),
             .init(name: rotateEvery, value: "DURATION", help: "with --follow: complete a file after this time (1h)"),
+            .init(
+                name: "clock", value: "URL", help: "for the feed: the simulator whose virtual time the server follows"),
         ],
         details: """
             Writes to standard output; the last line of standard error is the cursor to go on from. A fact has products,
@@ -56,34 +59,45 @@ enum ExportCommand {
             }
             return cursor
         }
-        let cursor: Int64
-        if let folder = arguments.text("to") {
+        let folder = arguments.text("to")
+        if folder != nil {
             guard content.hasCursor, format != .csv else {
                 throw UsageError("--to is for facts, events and the feed, as --format jsonl")
             }
-            cursor = try await export(content, to: folder, since: since, arguments)
         } else {
             for name in [rotateBytes, rotateEvery] where arguments.text(name) != nil {
                 throw UsageError("--\(name) goes with --to FOLDER")
             }
             guard !arguments.has("follow") else { throw UsageError("--follow goes with --to FOLDER") }
-            guard let format else { throw UsageError("souk export needs --format csv or --format jsonl") }
-            cursor = try await LedgerLocation(arguments).withSharedDatabase { database in
-                try print(content, of: database, since: since ?? 0, as: format)
-            }
+            guard format != nil else { throw UsageError("souk export needs --format csv or --format jsonl") }
         }
-        Terminal.note("\(cursor)")
+        let simulatorClock = try await SimulatorClock.started(by: arguments)
+        let clock: any WallClock = simulatorClock ?? SystemClock()
+        let result: Result<Int64, any Error>
+        do {
+            if let folder {
+                result = .success(try await export(content, to: folder, since: since, clock, arguments))
+            } else {
+                result = .success(
+                    try await LedgerLocation(arguments).withSharedDatabase { database in
+                        try print(content, of: database, since: since ?? 0, clock, as: format ?? .jsonl)
+                    })
+            }
+        } catch { result = .failure(error) }
+        await simulatorClock?.stop()
+        Terminal.note("\(try result.get())")
         return .success
     }
 
     // MARK: - Standard Output
 
     private static func print(
-        _ content: LedgerExport.Content, of database: any SQLDatabase, since cursor: Int64, as format: Format
+        _ content: LedgerExport.Content, of database: any SQLDatabase, since cursor: Int64, _ clock: any WallClock,
+        as format: Format
     ) throws -> Int64 {
         var buffer: [UInt8] = []
         if format == .csv { append(content.columns.map { .string($0) }, as: format, to: &buffer, content) }
-        let cursor = try LedgerExport.run(content, of: database, since: cursor) { values in
+        let cursor = try LedgerExport.run(content, of: database, since: cursor, clock: clock) { values in
             append(values, as: format, to: &buffer, content)
             if buffer.count > 1 << 16 {
                 try Terminal.write(buffer)
@@ -119,7 +133,7 @@ enum ExportCommand {
     private static let pause: TimeInterval = 1
 
     private static func export(
-        _ content: LedgerExport.Content, to path: String, since: Int64?, _ arguments: Arguments
+        _ content: LedgerExport.Content, to path: String, since: Int64?, _ clock: any WallClock, _ arguments: Arguments
     ) async throws -> Int64 {
         let period = try Arguments.period(arguments.text(rotateEvery) ?? "1h")
         let start = Date(timeIntervalSince1970: 0)
@@ -139,7 +153,7 @@ enum ExportCommand {
                     try Terminal.print("\(file)")
                 }
                 while !Task.isCancelled {
-                    let rows = try LedgerExport.page(content, of: database, after: folder.cursor)
+                    let rows = try LedgerExport.page(content, of: database, after: folder.cursor, clock: clock)
                     try folder.append(rows)
                     guard rows.isEmpty else { continue }
                     guard isFollowing else { break }

@@ -18,8 +18,9 @@ enum ServeCommand {
             The first line of standard output is one JSON object: the server's URL and, for each app that is new to the
             database, a public key and the file that holds its secret key. Standard error has the log, one JSON object
             per line. On SIGTERM or SIGINT the server finishes the requests in progress and stops; a second signal ends
-            it at once. On SIGHUP it reads the settings again, and changes the certificate, the keys and the log
-            without interrupting a request. systemd can pass it a socket, and gets notifications such as READY=1.
+            it at once. On SIGHUP it reads the settings again, and changes the certificate, the keys, the features, the
+            secrets of webhooks and the log without interrupting a request. systemd can pass it a socket, and gets
+            notifications such as READY=1.
 
             Each option can be an environment variable (--tls-key is SOUK_TLS_KEY) or a member of the --config file
             (tlsKey) instead; a flag overrides the environment, which overrides the file. The file has more settings:
@@ -80,7 +81,7 @@ enum ServeCommand {
         manager.send(.status("Listening at \(listener.url)"))
         manager.send(.ready)
         let reload = ServeReload(typed: typed, plan: plan, listener: listener, service: service, manager: manager)
-        let reloading = Task { for await _ in reloads.stream() { reload.run() } }
+        let reloading = Task { for await _ in reloads.stream() { await reload.run() } }
         let watchdog = Task { await manager.feedWatchdog() }
         let backgroundJobs = Task {
             // Without background jobs the server must not continue.

@@ -40,12 +40,15 @@ final class ServiceListener: Sendable {
         do { try listener.start() } catch let error as HTTPListenerError { throw UsageError(error.reason) }
     }
 
-    /// Serves new connections with the certificate in these files. Throws `UsageError`, and keeps the former one then.
-    func replaceCertificate(_ files: HTTPListener.TLS) throws {
-        do { try listener.replaceCertificate(files) } catch let error as HTTPListenerError {
+    /// Checks the certificate in these files, for `use` or for `discard` of the result. Throws `UsageError`.
+    func prepareCertificate(_ files: HTTPListener.TLS) throws -> HTTPListener.PreparedCertificate {
+        do { return try listener.prepareCertificate(files) } catch let error as HTTPListenerError {
             throw UsageError(error.reason)
         }
     }
+
+    /// Serves new connections with this certificate. Open connections continue with the former one.
+    func use(_ certificate: HTTPListener.PreparedCertificate) { listener.use(certificate) }
 
     /// Stops accepting connections, waits for requests in progress until the grace period ends, and closes.
     func close() async { await listener.stop() }

@@ -27,13 +27,16 @@ struct ServiceOptions: Sendable {
             name: "otlp-headers", value: "FILE",
             help: "headers for the collector, such as its key; each line of the file is NAME: VALUE"),
         .init(name: "trace-ratio", value: "R", help: "the share of new traces that is exported, 0 to 1 (1)"),
-        .init(name: "webhook", value: "URL", help: "the URL for events of the app; needs --webhook-secret"),
+        webhook,
         .init(
             name: "webhook-secret", value: "FILE", repeats: true,
             help: "the secret that signs events; give two while you rotate it"),
     ]
 
     /// An option of each app.
+    static let webhook = Command.Option(
+        name: "webhook", value: "URL", help: "the URL for events of the app; needs --webhook-secret")
+
     static let rateLimit = Command.Option(
         name: "rate-limit", value: "N[:BURST]", help: "requests per second of each key, and BURST at once (2 N)")
 
@@ -51,7 +54,8 @@ struct ServiceOptions: Sendable {
     let signingKeys: [AnswerSigningKey]
     /// The requests that are logged. A reload changes the value.
     let log: Locked<Log>
-    private let webhooks: [Webhook]
+    /// The webhook of the flags, if any.
+    let webhooks: [Webhook]
     private let traces: TraceExport?
 
     init(_ arguments: Arguments, bundles: [BundleID]) throws {

@@ -109,37 +109,46 @@ struct ServePlan {
         console.map { _ in (arguments.text(ServeOptions.consoleOrigin.name) ?? url) + "/console" }
     }
 
-    /// Takes over from a later plan what can change while `service`, which this plan made, runs: the keys of the App
-    /// Store, the keys that sign answers, what is logged, and the certificate.
+    /// Takes over from a later plan what can change while `service`, which this plan made, runs. These are the
+    /// certificate, the keys of the App Store, what is logged, and what `EntitlementService.reload` takes over.
     ///
-    /// - Parameter replaceCertificate: A closure that uses the certificate in these files, or throws.
-    /// - Throws: `UsageError`. Nothing has changed then.
+    /// - Returns: The apps whose rules became active, and those whose rules did not.
+    /// - Throws: `UsageError`, and the errors of the database. Nothing has changed then.
     func adopt(
-        _ later: ServePlan, in service: EntitlementService,
-        replaceCertificate: (HTTPListener.TLS) throws -> Void
-    ) throws {
+        _ later: ServePlan, in service: EntitlementService, _ listener: ServiceListener
+    ) async throws -> ReloadedRules {
         for app in apps where later.apps.contains(where: { $0.bundleID == app.bundleID }) {
             guard (appStoreKeys[app.bundleID] == nil) == (later.appStoreKeys[app.bundleID] == nil) else {
                 throw UsageError("the first --app-store-key of \(app.bundleID), or its removal, needs a restart")
             }
         }
-        do {
-            try EntitlementService.Configuration.check(later.options.signingKeys)
+        let certificate =
             switch (try tls, try later.tls) {
-            case (nil, nil): break
-            case (_?, let files?): try replaceCertificate(files)
+            case (nil, nil): nil as HTTPListener.PreparedCertificate?
+            case (_?, let files?): try listener.prepareCertificate(files)
             default: throw UsageError("https needs a restart to be turned on or off")
             }
-            try service.replaceSigningKeys(later.options.signingKeys)
-        } catch let error as EntitlementServerError {
-            throw UsageError(error.reason)
+        let rules: ReloadedRules
+        do {
+            rules = try await service.reload { configuration in
+                (configuration.apps, configuration.environments) = (later.apps, later.environments)
+                configuration.activatesFormerRules = try later.activatesFormerRules
+                configuration.signingKeys = later.options.signingKeys
+                configuration.webhooks = later.file.webhooks + later.options.webhooks
+                configuration.webPurchases = later.file.webPurchases
+                configuration.logsEveryRequest = later.options.log.withLock(\.self) == .requests
+            }
+        } catch {
+            certificate?.discard()
+            throw (error as? EntitlementServerError).map { UsageError($0.reason) } ?? error
         }
+        certificate.map(listener.use)
         for (bundle, key) in appStoreKeys {
             if let later = later.appStoreKeys[bundle] { key.replace(with: later) }
         }
         let log = later.options.log.withLock(\.self)
         options.log.withLock { $0 = log }
-        service.setLogsEveryRequest(log == .requests)
+        return rules
     }
 
     /// The members of the settings that differ in a later plan and that `adopt` does not take over.
@@ -148,13 +157,24 @@ struct ServePlan {
         let names = ServeOptions.all.filter { changed.contains($0.name) && !Self.reloaded.contains($0.name) }
         let hasOtherApps = file.apps.map(\.bundleID) != later.file.apps.map(\.bundleID)
         let changesApp = zip(file.apps, later.file.apps).contains { $0.hasOtherValues(than: $1, beside: Self.reloaded) }
-        return names.map(ServeOptions.member) + (hasOtherApps || changesApp ? ["apps"] : [])
+        let hasOtherShops = !file.webPurchases.elementsEqual(later.file.webPurchases) { $0.isSameShop(as: $1) }
+        let hasOtherWebhooks = !file.webhooks.elementsEqual(later.file.webhooks) { $0.isSameReceiver(as: $1) }
+        let webhook = ServiceOptions.webhook.name
+        let addsWebhook = (arguments.text(webhook) == nil) != (later.arguments.text(webhook) == nil)
+        return names.map(ServeOptions.member) + (addsWebhook ? [webhook] : [])
+            + (hasOtherApps || changesApp ? ["apps"] : [])
+            + (hasOtherShops ? ["webPurchases"] : []) + (hasOtherWebhooks ? ["webhooks"] : [])
     }
 
     /// The options that a reload takes over.
     private static let reloaded: Set = [
-        "tls-certificate", "tls-key", "signing-key", "log", "app-store-key", "key-id", "issuer-id",
+        "tls-certificate", "tls-key", "signing-key", "log", "app-store-key", "key-id", "issuer-id", "features",
+        ServeOptions.transferMode.name, ServeOptions.formerFeatures.name, ServiceOptions.webhook.name, "webhook-secret",
     ]
+
+    private var activatesFormerRules: Bool {
+        get throws { try arguments.choice(ServeOptions.formerFeatures.name) == Former.activate }
+    }
 
     /// The files for https; `nil` without TLS. Throws `UsageError` if one is missing.
     var tls: HTTPListener.TLS? {
@@ -267,7 +287,7 @@ struct ServePlan {
         configuration.makeRequestID = makeRequestID
         configuration.webPurchases = file.webPurchases
         configuration.webhooks = file.webhooks
-        configuration.activatesFormerRules = try arguments.choice(ServeOptions.formerFeatures.name) == Former.activate
+        configuration.activatesFormerRules = try activatesFormerRules
         if let eventRetention { configuration.eventRetention = eventRetention }
         options.apply(to: &configuration)
         do {

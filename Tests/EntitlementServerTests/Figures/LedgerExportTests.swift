@@ -14,7 +14,7 @@ import Testing
         _ content: LedgerExport.Content, of bench: ServerBench, since cursor: Int64 = 0
     ) throws -> (rows: [JSONValue], cursor: Int64) {
         var rows: [JSONValue] = []
-        let cursor = try LedgerExport.run(content, of: bench.database, since: cursor) { values in
+        let cursor = try LedgerExport.run(content, of: bench.database, since: cursor, clock: bench.clock) { values in
             #expect(values.count == content.columns.count)
             rows.append(JSONValue.object(JSONMembers(zip(content.columns, values).filter { $0.1 != .null })))
         }
@@ -114,6 +114,14 @@ import Testing
         let (feed, cursor) = try rows(.feed, of: bench)
         let streamed = try await EventListener(bench, after: "0").events(feed.count)
         #expect(feed == streamed.map(\.data) && feed.last?["id"]?.stringValue == String(cursor))
+        try await bench.database.write { connection in
+            try connection.perform("UPDATE event SET body = ?1", [.blob([0x7B])])
+        }
+        bench.clock.advance(by: 86400)
+        let damaged = try rows(.feed, of: bench).rows
+        #expect(damaged == (try await EventListener(bench, after: "0").events(feed.count)).map(\.data))
+        let now = JSONValue.string(RFC3339.string(from: bench.clock.now()))
+        #expect(damaged.allSatisfy { $0["type"] == "events.expired" && $0["createdAt"] == now })
         await bench.close()
     }
 
@@ -130,7 +138,8 @@ import Testing
             var cursor: Int64 = 0
             try await until("all events are exported") {
                 try await numberEvents(bench)
-                let page = try LedgerExport.page(.feed, of: bench.database, after: cursor)
+                let page = try LedgerExport.page(
+                    .feed, of: bench.database, after: cursor, clock: bench.clock)
                 exported += page.map(\.position)
                 cursor = page.last?.position ?? cursor
                 return exported.count >= writers * events

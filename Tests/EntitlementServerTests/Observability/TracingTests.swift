@@ -34,6 +34,7 @@ import Testing
         func send(_ request: HTTPRequest) async throws -> HTTPResponse {
             guard request.url == "http://collector.test/v1/traces" else {
                 state.withLock { $0.traces.append(request.headers["traceparent"]) }
+                guard !request.url.hasPrefix("http://broken.test/") else { return HTTPResponse(status: 500) }
                 return HTTPResponse(json: status.withLock { $0 } ?? [:])
             }
             let body = try await request.body.json(upTo: 1 << 22)
@@ -113,6 +114,59 @@ import Testing
         #expect(attributes["souk.app"] == "com.example.darkroom" && record.traceID == trace.stringValue)
         let sent = try #require(network.traces.first ?? nil)
         #expect(sent == "00-\(trace.stringValue ?? "")-\(call["spanID"]?.stringValue ?? "")-01")
+        await bench.close()
+    }
+
+    /// Delivers an event to a webhook that fails, and to one for batches, as the server does.
+    private func deliver(_ network: Network, exports: Bool) async throws -> ServerBench {
+        let secret = try WebhookSecret(ServerBench.webhookSecret)
+        let bench = try await ServerBench {
+            $0.webhooks = [
+                Webhook(name: "crm", app: ServerBench.app, url: "http://broken.test/?token=abc", secrets: [secret]),
+                Webhook(name: "log", app: ServerBench.app, url: "http://log.test/", secrets: [secret], batchSize: 5),
+            ]
+            $0.webhookTransport = network
+            if exports { $0.traces = TraceExport(endpoint: "http://collector.test", transport: network) }
+        }
+        _ = try await bench.post(bench.purchase("1"))
+        try await bench.numberEvents()
+        let jobs = Task { try await bench.service.run() }
+        try await until("both webhooks have a request") { network.traces.count >= 2 }
+        jobs.cancel()
+        try await jobs.value
+        await bench.service.finishTraces()
+        return bench
+    }
+
+    @Test(.outsideJudge(OutsideJudge.python != nil, "SOUK_PYTHON names no interpreter with opentelemetry-proto"))
+    func `each attempt of a webhook is a span of a trace of its own, which the receiver can continue`() async throws {
+        let network = Network()
+        let bench = try await deliver(network, exports: true)
+        var spans: [JSONValue] = []
+        for body in network.bodies {
+            let verdict = try await OutsideJudge.judge("otlp.py", ["request": body])
+            #expect(verdict.status == 0, "\(verdict.output)\(verdict.errors)")
+            spans += verdict.json?["spans"]?.arrayValue?.filter { $0["name"] == "POST webhook" } ?? []
+        }
+        try #require(spans.count == 2)
+        for span in spans {
+            let attributes = try #require(span["attributes"]?.objectValue)
+            let isBatch = attributes["souk.webhook"] == "log"
+            #expect(span["kind"] == "SPAN_KIND_CLIENT" && span["parentID"] == "")
+            #expect(attributes["souk.app"] == "com.example.darkroom" && span["failed"] == .bool(!isBatch))
+            #expect(attributes["http.response.status_code"] == (isBatch ? 200 : 500))
+            let sent = "00-\(span["traceID"]?.stringValue ?? "")-\(span["spanID"]?.stringValue ?? "")-01"
+            #expect(network.traces.contains(sent))
+        }
+        #expect(Set(spans.map { $0["traceID"]?.stringValue }).count == 2)
+        #expect(!network.bodies.contains { $0.text().contains("token=abc") })
+        await bench.close()
+    }
+
+    @Test func `without a collector a webhook gets no trace`() async throws {
+        let network = Network()
+        let bench = try await deliver(network, exports: false)
+        #expect(network.traces.count == 2 && network.traces.allSatisfy { $0 == nil })
         await bench.close()
     }
 
