@@ -105,7 +105,8 @@ let modules: [Module] = [
     Module(
         name: "AppStoreSimulator",
         imports: [
-            "AppStorePayloads", "GooglePlay", "StoreModel", "StoreKitAdapter", "SimulatorControl", "SignedData", "HTTPCore",
+            "AppStorePayloads", "GooglePlay", "StoreModel", "StoreKitAdapter", "SimulatorControl", "SignedData",
+            "HTTPCore",
             "SQLStorage", "WebPages", "Primitives",
         ],
         testImports: ["BaseTestSupport", "ContractSuites", "HostTestSupport", "NetworkTestSupport", "StoreTestSupport"]),
