@@ -23,7 +23,8 @@ extension StoreCommand {
                     .init(name: "region", value: "CODE", help: "the country such as US (that of the catalogue)"),
                     .init(name: "replaces", value: "TOKEN", help: "the subscription that is replaced"),
                     .init(
-                        name: "replacement-mode", value: "MODE", help: "how the replaced subscription is settled",
+                        name: "replacement-mode", value: "MODE",
+                        help: "the settlement: \(replacementModes.joined(separator: ", "))",
                         choices: replacementModes),
                     .init(name: "pending", help: "the purchase waits for its payment"),
                     .init(name: "test", help: "the customer is a licence tester"),
