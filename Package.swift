@@ -100,9 +100,13 @@ let modules: [Module] = [
             "StoreTestSupport",
         ]),
     Module(
+        name: "GooglePlay", imports: ["SignedData", "StoreModel", "HTTPCore", "Primitives"],
+        testImports: ["BaseTestSupport", "HostTestSupport"]),
+    Module(
         name: "AppStoreSimulator",
         imports: [
-            "AppStorePayloads", "StoreModel", "StoreKitAdapter", "SimulatorControl", "SignedData", "HTTPCore",
+            "AppStorePayloads", "GooglePlay", "StoreModel", "StoreKitAdapter", "SimulatorControl", "SignedData",
+            "HTTPCore",
             "SQLStorage", "WebPages", "Primitives",
         ],
         testImports: ["BaseTestSupport", "ContractSuites", "HostTestSupport", "NetworkTestSupport", "StoreTestSupport"]),

@@ -32,6 +32,11 @@ extension SimulatedAppStore {
         /// Host names of the handler besides `localhost`, `127.0.0.1` and `[::1]`, without scheme and port. A request
         /// for another name is refused, because it can come from a web page.
         public var hostNames: [String] = []
+        /// The products of Google Play; `nil` means that the store has no Google Play.
+        package var playCatalogue: PlayCatalogue?
+        /// The http or https URL for notifications of Google Play, which replaces the one in the settings; `nil` keeps
+        /// that one.
+        package var playNotificationsURL: String?
         /// The files that are served below `/content/`.
         package var content: ContentFolder?
         /// The http or https URL for notifications, which replaces the one in the settings; `nil` keeps that one.

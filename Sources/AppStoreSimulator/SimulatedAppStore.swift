@@ -38,6 +38,9 @@ public final class SimulatedAppStore: Sendable {
     /// The faults that the settings inject.
     let faults = Locked(InjectedFaults())
     let catalogues: StorefrontCatalogues
+    /// The keys and the catalogue of Google Play; `nil` if the store has none.
+    let googlePlay: SimulatedGooglePlay?
+    let playSenderTask = Locked<Task<Void, Never>?>(nil)
     let senderTask = Locked<Task<Void, Never>?>(nil)
     let isRunningScenario = Locked(false)
     /// The performance test that runs; `nil` if none does.
@@ -62,6 +65,7 @@ public final class SimulatedAppStore: Sendable {
         offerVerifier = try OfferVerifier(summary, configuration.catalogue.offersKey)
         serverAuthenticator = try ServerAuthenticator(summary, clock: configuration.baseClock)
         catalogues = StorefrontCatalogues(configuration.catalogue)
+        googlePlay = try configuration.playCatalogue.map { try SimulatedGooglePlay($0, configuration) }
     }
 
     /// Opens the store in its data folder, or creates it there.

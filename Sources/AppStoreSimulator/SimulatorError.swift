@@ -61,6 +61,8 @@ extension SimulatorError.Code {
     public static var unknownNotification: Self { Self(rawValue: "unknownNotification") }
     /// The batch of offer codes does not exist.
     public static var unknownOfferCodes: Self { Self(rawValue: "unknownOfferCodes") }
+    /// The purchase on Google Play does not exist.
+    public static var unknownPurchase: Self { Self(rawValue: "unknownPurchase") }
     /// The setting does not exist.
     public static var unknownSetting: Self { Self(rawValue: "unknownSetting") }
     /// The family exists already.

@@ -68,7 +68,9 @@ import Testing
         try await populateSeats(test, client)
         try await store.deliverNotifications()
         try await populateRetentionMessaging(test, client, subscription)
-        return try await store.exportState()
+        var state = try await store.exportState()
+        for (table, rows) in try await PlayFixtures.rows() { state["tables"]?[table] = rows }
+        return state
     }
 
     /// Adds a subscription with seats: an assigned seat, seats that were added, a claim and a refund of one seat.

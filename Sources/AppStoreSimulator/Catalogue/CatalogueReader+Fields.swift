@@ -2,8 +2,58 @@ import Foundation
 import Primitives
 import StoreModel
 
-/// Functions that read the fields of a catalogue. An invalid value adds a finding.
-extension CatalogueReader {
+/// A reader of a catalogue in JSON. An invalid value adds a finding.
+protocol CatalogueFieldReader {
+    /// The name of the file in the findings.
+    var file: String { get }
+    var findings: [CatalogueFinding] { get set }
+}
+
+extension CatalogueFieldReader {
+    /// The maximum length of a catalogue, in bytes.
+    static var byteLimit: Int { 16 << 20 }
+
+    /// Parses a file. Returns `nil` unless it is a JSON object, which `rule` says.
+    mutating func document(_ bytes: [UInt8], _ rule: String) -> JSONPlace? {
+        guard bytes.count <= Self.byteLimit else {
+            fail(.tooLarge, "", "a catalogue can have at most \(Self.byteLimit) bytes; this one has \(bytes.count)")
+            return nil
+        }
+        let document: JSONValue
+        do {
+            document = try JSONValue(parsing: bytes)
+        } catch {
+            fail(.notJSON, "", "this is not JSON: \(error)")
+            return nil
+        }
+        let root = JSONPlace(value: document, pointer: "")
+        guard root.isObject else {
+            fail(.wrongShape, "", rule)
+            return nil
+        }
+        return root
+    }
+
+    var hasErrors: Bool { findings.contains { $0.severity == .error } }
+
+    mutating func fail(_ code: CatalogueFinding.Code, _ pointer: String, _ reason: String) {
+        findings.append(
+            .init(severity: .error, code: code, file: file, pointer: pointer, reason: Self.readable(reason)))
+    }
+
+    mutating func warn(_ code: CatalogueFinding.Code, _ pointer: String, _ reason: String) {
+        findings.append(
+            .init(severity: .warning, code: code, file: file, pointer: pointer, reason: Self.readable(reason)))
+    }
+
+    /// Shortens a reason and replaces its control characters, because it quotes the file.
+    private static func readable(_ reason: String) -> String {
+        let isControl = CharacterSet.controlCharacters.contains
+        let scalars = reason.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }
+        let text = scalars.prefix(300).map(String.init).joined()
+        return scalars.count > 300 ? text + "…" : text
+    }
+
     mutating func list(_ place: JSONPlace, _ name: String) -> [JSONPlace] {
         guard let member = place[name] else { return [] }
         guard let elements = member.elements else {
@@ -67,7 +117,10 @@ extension CatalogueReader {
         }
         return period
     }
+}
 
+/// Functions that read the fields of a StoreKit catalogue.
+extension CatalogueReader {
     /// Reads a price from 0 to 1,000,000 as a decimal string or a number. It has at most three decimals, because the
     /// store counts in milliunits.
     mutating func price(_ place: JSONPlace, _ name: String = "displayPrice", of owner: String) -> Price? {

@@ -3,12 +3,11 @@ import Primitives
 import StoreModel
 
 /// Reads a `.storekit` file and collects all findings.
-struct CatalogueReader {
-    static let byteLimit = 16 << 20
+struct CatalogueReader: CatalogueFieldReader {
     static let knownVersions = 1...5
 
     let file: String
-    private(set) var findings: [CatalogueFinding] = []
+    var findings: [CatalogueFinding] = []
     private(set) var version: Catalogue.Version?
     var settings = CatalogueSettings()
     var storefront = Storefronts.usa
@@ -29,22 +28,7 @@ struct CatalogueReader {
 
     /// Returns the catalogue, or `nil` if a finding is an error.
     mutating func read(_ bytes: [UInt8]) -> Catalogue? {
-        guard bytes.count <= Self.byteLimit else {
-            fail(.tooLarge, "", "a catalogue can have at most \(Self.byteLimit) bytes; this one has \(bytes.count)")
-            return nil
-        }
-        let document: JSONValue
-        do {
-            document = try JSONValue(parsing: bytes)
-        } catch {
-            fail(.notJSON, "", "this is not JSON: \(error)")
-            return nil
-        }
-        let root = JSONPlace(value: document, pointer: "")
-        guard root.isObject else {
-            fail(.wrongShape, "", "a StoreKit configuration file should be a JSON object")
-            return nil
-        }
+        guard let root = document(bytes, "a StoreKit configuration file should be a JSON object") else { return nil }
         readVersion(root)
         readSettings(root)
         storefront = soldIn ?? storefront
@@ -63,27 +47,7 @@ struct CatalogueReader {
             warn(.noProducts, "", "the catalogue has no products")
         }
         guard !hasErrors else { return nil }
-        return Catalogue(self, document: document, source: bytes)
-    }
-
-    private var hasErrors: Bool { findings.contains { $0.severity == .error } }
-
-    mutating func fail(_ code: CatalogueFinding.Code, _ pointer: String, _ reason: String) {
-        findings.append(
-            .init(severity: .error, code: code, file: file, pointer: pointer, reason: Self.readable(reason)))
-    }
-
-    mutating func warn(_ code: CatalogueFinding.Code, _ pointer: String, _ reason: String) {
-        findings.append(
-            .init(severity: .warning, code: code, file: file, pointer: pointer, reason: Self.readable(reason)))
-    }
-
-    /// Shortens a reason and replaces its control characters, because it quotes the file.
-    private static func readable(_ reason: String) -> String {
-        let isControl = CharacterSet.controlCharacters.contains
-        let scalars = reason.unicodeScalars.map { isControl($0) ? "\u{FFFD}" : $0 }
-        let text = scalars.prefix(300).map(String.init).joined()
-        return scalars.count > 300 ? text + "…" : text
+        return Catalogue(self, document: root.value, source: bytes)
     }
 
     private mutating func readVersion(_ root: JSONPlace) {

@@ -72,6 +72,10 @@ public struct StoreSetting: Sendable, Hashable {
     public static let notificationsOutOfOrder = StoreSetting(
         name: "notificationsOutOfOrder", kind: .flag,
         summary: "of two notifications of one purchase that wait, the later one is sent first")
+    /// The URL that receives the real-time developer notifications of Google Play. While it is `off`, none are created.
+    package static let playNotificationsURL = StoreSetting(
+        name: "playNotificationsURL", kind: .url,
+        summary: "the URL for real-time developer notifications of Google Play; while it is off, none are created")
     /// The URL of the app's server for realtime requests of Retention Messaging.
     public static let realtimeURL = StoreSetting(
         name: "realtimeURL", kind: .url, summary: "the URL for realtime requests of Retention Messaging")
@@ -140,7 +144,10 @@ public struct StoreSetting: Sendable, Hashable {
     public static let all: [StoreSetting] =
         [gracePeriod, askToBuy, interruptedPurchases, renewalsFail, storefront, timeRate]
         + [notificationsURL, notificationRetries, notifySkippedTime, notificationDuplicates, notificationsOutOfOrder]
-        + [realtimeURL, retentionReview, realtimeErrors, realtimeLatency, refundDecisions, seatInvitations]
+        + [
+            playNotificationsURL, realtimeURL, retentionReview, realtimeErrors, realtimeLatency, refundDecisions,
+            seatInvitations,
+        ]
         + [sharedSecret, verifyReceiptEnvironment, verifyReceiptErrors]
         + [serverAPIRateLimit, serverAPIError, serverAPILatency]
         + InjectedFaults.API.allCases.map(errors) + InjectedFaults.API.allCases.map(latency)

@@ -1,4 +1,5 @@
 import Foundation
+import GooglePlay
 import Primitives
 import SQLStorage
 import StoreKitAdapter
@@ -39,6 +40,14 @@ struct ColumnForm: Sendable {
     private static let notification = ColumnForm(rule: "a notification of at most \(longest) bytes") { text in
         guard text.utf8.count <= longest, let body = try? NotificationBody(text: text) else { return false }
         return body.transaction?.productId.map { ProductID.isValid($0) } ?? true
+    }
+    private static func resource<Resource: Decodable & SendableMetatype>(
+        of type: Resource.Type, _ isReadable: @escaping @Sendable (Resource) -> Bool = { _ in true }
+    ) -> ColumnForm {
+        ColumnForm(rule: "a \(type) of Google Play of at most \(longest) bytes") { text in
+            guard text.utf8.count <= longest else { return false }
+            return (try? WireJSON.decode(type, from: Array(text.utf8))).map(isReadable) ?? false
+        }
     }
     private static let uuid = ColumnForm(rule: "a UUID") { UUID(text: $0) != nil }
     private static let lowercasedUUID = ColumnForm(rule: "a UUID in lower case") { text in
@@ -143,6 +152,10 @@ struct ColumnForm: Sendable {
         "code_batch": ["product": product, "offer": text],
         "offer_code": ["code": code],
         "redemption": ["product": product, "offer": text, "code": text],
+        "play_purchase": ["token": word, "body": resource(of: PlayPurchase.self, { $0.isReadable })],
+        "play_order": ["id": word, "token": word, "body": resource(of: AndroidPublisher.Order.self)],
+        "play_voided": ["order_id": word, "body": resource(of: AndroidPublisher.VoidedPurchase.self)],
+        "play_notification": ["token": word, "body": resource(of: DeveloperNotification.self), "result": word],
         "seat_refund": [:],
         "seat_claim": ["id": lowercasedUUID, "request": lowercasedUUID, "app_transaction": digits],
     ]

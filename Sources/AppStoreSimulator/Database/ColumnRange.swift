@@ -112,6 +112,10 @@ enum ColumnRange {
         "offer_code": ["batch": key, "place": 0...25_000, "redeemed": 0...redemptions.upperBound],
         "redemption": ["account": key, "at": event],
         "seat_refund": ["id": transaction, "original": transaction, "at": event, "count": seats],
+        "play_purchase": ["number": key, "account": key, "changed_at": event, "due": planned],
+        "play_order": ["at": event],
+        "play_voided": ["id": key, "at": event, "is_subscription": flag],
+        "play_notification": ["id": key, "at": event, "due": planned, "attempts": counter],
         "seat_claim": ["original": transaction, "at": event, "ended_at": event],
     ]
 

@@ -13,6 +13,7 @@ enum SimulatorSchema {
         SQLMigration("0007 commitments", [.sqlite: commitments]),
         SQLMigration("0008 offer codes", [.sqlite: offerCodes]),
         SQLMigration("0009 seats", [.sqlite: seats]),
+        SQLMigration("0010 google play", [.sqlite: googlePlay]),
     ]
 
     /// The name of the current version of the tables.
@@ -447,5 +448,47 @@ enum SimulatorSchema {
             UNIQUE (original, request)
         ) STRICT, WITHOUT ROWID;
         CREATE INDEX seat_claim_of_member ON seat_claim (app_transaction) WHERE app_transaction IS NOT NULL;
+        """
+
+    private static let googlePlay = """
+        -- Purchases on Google Play. The body is the JSON of `PlayPurchase`; time changes it at the instant `due`.
+        CREATE TABLE play_purchase (
+            token TEXT PRIMARY KEY,
+            number INTEGER NOT NULL UNIQUE,
+            account INTEGER NOT NULL REFERENCES account (id),
+            changed_at INTEGER NOT NULL,
+            due INTEGER,
+            body TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+        CREATE INDEX play_purchase_due ON play_purchase (due, token) WHERE due IS NOT NULL;
+        CREATE INDEX play_purchase_of_account ON play_purchase (account, number);
+
+        -- The body is the JSON of Google's resource, as in the next table.
+        CREATE TABLE play_order (
+            id TEXT PRIMARY KEY,
+            token TEXT NOT NULL REFERENCES play_purchase (token),
+            at INTEGER NOT NULL,
+            body TEXT NOT NULL
+        ) STRICT, WITHOUT ROWID;
+
+        CREATE TABLE play_voided (
+            id INTEGER PRIMARY KEY,
+            order_id TEXT NOT NULL UNIQUE REFERENCES play_order (id),
+            at INTEGER NOT NULL,
+            is_subscription INTEGER NOT NULL,
+            body TEXT NOT NULL
+        ) STRICT;
+
+        -- The body is the JSON of Google's notification.
+        CREATE TABLE play_notification (
+            id INTEGER PRIMARY KEY,
+            at INTEGER NOT NULL,
+            token TEXT,
+            body TEXT NOT NULL,
+            due INTEGER,
+            attempts INTEGER NOT NULL DEFAULT 0,
+            result TEXT
+        ) STRICT;
+        CREATE INDEX play_notification_due ON play_notification (due, id) WHERE due IS NOT NULL;
         """
 }

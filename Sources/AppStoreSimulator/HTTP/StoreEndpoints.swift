@@ -18,7 +18,7 @@ enum StoreEndpoints {
     /// The endpoints in the order of the documents.
     static let all: [Endpoint<StoreHandler>] =
         device + clock + accounts + families + devices + catalogue + purchases + subscriptions + seats + transactions
-        + offers + notifications + retentionMessages + state + documents
+        + offers + notifications + retentionMessages + googlePlay + state + documents
 
     /// The path parameters: a description of each, and the error for an unknown value.
     static let pathParameters: [String: (summary: String, refusal: SimulatorError.Code?)] = [
@@ -32,6 +32,7 @@ enum StoreEndpoints {
         "setting": ("the name of a setting, see Documentation/Formats.md", .unknownSetting),
         "group": ("the id of a subscription group", nil),
         "batch": ("the number of a batch of offer codes", .unknownOfferCodes),
+        "purchase": ("the token of a purchase on Google Play", .unknownPurchase),
         "message": ("the id of a message", .unknownMessage),
     ]
 

@@ -4,7 +4,7 @@ import StoreModel
 
 extension SimulatedAppStore {
     /// The HTTP handler of the store: the device API, the control API, Apple's App Store Server API, `/verifyReceipt`,
-    /// the OpenAPI document, a page at `/`, and the files of `Configuration.content`. Each access creates a new
+    /// the Google Play Developer API, the OpenAPI document, a page at `/`, and the files of `Configuration.content`. Each access creates a new
     /// handler.
     ///
     /// It answers only requests for this machine or for a name in `Configuration.hostNames`, and no requests from web
@@ -12,9 +12,11 @@ extension SimulatedAppStore {
     public var handler: any HTTPHandler {
         let (router, server) = (StoreRoutes(store: self).router, ServerRoutes(store: self))
         let (receipts, documents) = (ReceiptEndpoint(store: self), StoreDocuments(of: configuration.bundleID))
+        let play = googlePlay.map { PlayRoutes(self, $0) }
         let all = AnyHTTPHandler { [content = configuration.content] request in
             let path = request.path
             if ServerRoutes.prefixes.contains(where: { path.hasPrefix($0) }) { return server.respond(to: request) }
+            if let play, PlayRoutes.serves(path) { return play.respond(to: request) }
             if let content, path.hasPrefix(ContentFolder.prefix) { return content.respond(to: request) }
             if ReceiptEndpoint.paths.keys.contains(path) { return receipts.respond(to: request) }
             if let document = documents.answer(to: request) { return .ready(document) }

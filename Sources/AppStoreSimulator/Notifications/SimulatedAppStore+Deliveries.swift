@@ -18,15 +18,20 @@ extension SimulatedAppStore {
         {
             try await set(.notificationsURL, to: .string(url))
         }
+        if let url = configuration.playNotificationsURL { try await set(.playNotificationsURL, to: .string(url)) }
         guard let transport = configuration.notificationTransport else { return }
         let sender = NotificationSender(
             self, NotificationDelivery(transport: transport, deadline: configuration.notificationTimeout))
         senderTask.withLock { $0 = Task { await sender.run() } }
+        guard let googlePlay else { return }
+        let playSender = PlayNotificationSender(self, googlePlay, transport)
+        playSenderTask.withLock { $0 = Task { await playSender.run() } }
     }
 
     /// Waits for the last attempt. `signal` must be closed first.
     func stopSending() async {
         await senderTask.withLock { $0 }?.value
+        await playSenderTask.withLock { $0 }?.value
     }
 
     /// Waits until every notification that is due now was sent once. Renewals until now are included, later events are

@@ -19,6 +19,8 @@ public struct Scenario: Sendable {
     public let description: String
 
     let catalogue: Catalogue
+    /// The products of Google Play; `nil` without a Google Play.
+    let playCatalogue: PlayCatalogue?
     let bundleID: BundleID
     /// The virtual time of the first step.
     let start: Date
@@ -52,13 +54,14 @@ public struct Scenario: Sendable {
     }
 
     init(
-        file: String, name: String, description: String, catalogue: Catalogue, bundleID: BundleID, start: Date,
-        seed: UInt64, settings: [Setting], steps: [ScenarioStep]
+        file: String, name: String, description: String, catalogue: Catalogue, playCatalogue: PlayCatalogue?,
+        bundleID: BundleID, start: Date, seed: UInt64, settings: [Setting], steps: [ScenarioStep]
     ) {
         self.file = file
         self.name = name
         self.description = description
         self.catalogue = catalogue
+        self.playCatalogue = playCatalogue
         self.bundleID = bundleID
         self.start = start
         self.seed = seed

@@ -17,7 +17,9 @@ struct ScenarioCall: Sendable {
     let returnsID: Bool
 
     /// The members of a response that can be named.
-    static let named = ["transactionID", "deviceID"]
+    static let named = ["transactionID", "deviceID", "purchaseToken"]
+    /// The members of a body that can be the name of a step.
+    private static let namedMembers = ["oldPurchaseToken"]
 
     // MARK: - Endpoints of the store
 
@@ -93,7 +95,7 @@ struct ScenarioCall: Sendable {
     }
 
     /// Whether a path parameter can be the name of a step.
-    private static func isNamed(_ parameter: String) -> Bool { ["transaction", "device"].contains(parameter) }
+    static func isNamed(_ parameter: String) -> Bool { ["transaction", "device", "purchase"].contains(parameter) }
 
     /// Throws for a string that is not the name of an earlier step and cannot be an id of the store.
     static func check(_ text: String, at place: JSONPlace, _ names: Set<String>) throws {
@@ -167,6 +169,15 @@ struct ScenarioCall: Sendable {
 
     // MARK: - Request
 
+    /// Replaces the names of steps by their ids.
+    private static func naming(_ body: JSONValue, _ names: [String: String]) -> JSONValue {
+        guard case .object(var members) = body else { return body }
+        for member in namedMembers {
+            if let id = members[member]?.stringValue.flatMap({ names[$0] }) { members[member] = .string(id) }
+        }
+        return .object(members)
+    }
+
     /// Creates the request. `names` has the ids by the names of steps; `token` returns the app server's bearer token.
     func request(_ names: [String: String], token: () throws -> String) throws -> HTTPRequest {
         var url = path
@@ -178,7 +189,7 @@ struct ScenarioCall: Sendable {
         var request = HTTPRequest(method: method, url: url)
         if let body {
             request.headers["Content-Type"] = "application/json"
-            request.body = .json(body)
+            request.body = .json(isOfServer ? body : Self.naming(body, names))
         }
         if isOfServer { request.headers["Authorization"] = "Bearer \(try token())" }
         return request

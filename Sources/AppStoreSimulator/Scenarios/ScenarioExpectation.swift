@@ -28,7 +28,9 @@ struct ScenarioExpectation: Sendable {
     let names: Set<String>
 
     /// The members of `expect` that select an account or an object. They are not expected values.
-    private static let qualifiers = ["account", "transaction", "device", "family", "setting", "product", "batch"]
+    private static let qualifiers = [
+        "account", "transaction", "device", "purchase", "family", "setting", "product", "batch",
+    ]
 
     /// The endpoints that can be expected, by id. `account` and `setting` cannot, because they are qualifiers; use
     /// `accounts` and `settings`.
@@ -46,7 +48,7 @@ struct ScenarioExpectation: Sendable {
         for name in Self.qualifiers {
             guard let member = place[name] else { continue }
             let text = try member.text(1...255)
-            if ["transaction", "device"].contains(name) { try ScenarioCall.check(text, at: member, names) }
+            if ScenarioCall.isNamed(name) { try ScenarioCall.check(text, at: member, names) }
             given[name] = text
         }
         var (subjects, used): ([Subject], Set<String>) = ([], [])

@@ -11,11 +11,13 @@ struct ScenarioReader {
     let folder: String
     /// The catalogue to use instead of a file that the scenario names; `nil` reads the file.
     var defaultCatalogue: Catalogue? = nil
+    /// The catalogue of Google Play to use instead of a file, if `defaultCatalogue` is set.
+    var defaultPlayCatalogue: PlayCatalogue? = nil
 
     /// The default start of a scenario: 2026-01-01T00:00:00Z.
     private static let start = Date(timeIntervalSince1970: 1_767_225_600)
     private static let members = [
-        "name", "description", "catalogue", "bundleID", "start", "seed", "settings", "steps",
+        "name", "description", "catalogue", "playCatalogue", "bundleID", "start", "seed", "settings", "steps",
     ]
 
     /// Throws `ScenarioError`.
@@ -55,7 +57,9 @@ struct ScenarioReader {
         let settings = try root["settings"].map(Self.settings) ?? []
         return Scenario(
             file: file, name: name, description: description,
-            catalogue: try catalogue(try root.require("catalogue")), bundleID: bundle, start: start, seed: seed ?? 1,
+            catalogue: try catalogue(try root.require("catalogue")),
+            playCatalogue: try root["playCatalogue"].map(playCatalogue), bundleID: bundle, start: start,
+            seed: seed ?? 1,
             settings: settings, steps: try steps(try root.require("steps")))
     }
 
@@ -79,18 +83,37 @@ struct ScenarioReader {
 
     /// Reads a catalogue from a path or from the JSON itself.
     private func catalogue(_ place: JSONPlace) throws -> Catalogue {
+        if place.value.stringValue != nil, let defaultCatalogue { return defaultCatalogue }
+        return try read(place, "a catalogue should be the path of a .storekit file, or the JSON of one") {
+            try Catalogue(parsing: $0, file: $1)
+        }
+    }
+
+    /// Reads a catalogue of Google Play from a path or from the JSON itself.
+    private func playCatalogue(_ place: JSONPlace) throws -> PlayCatalogue {
+        if place.value.stringValue != nil, defaultCatalogue != nil {
+            guard let defaultPlayCatalogue else { throw place.finding("this store has no Google Play") }
+            return defaultPlayCatalogue
+        }
+        return try read(place, "a catalogue of Google Play should be the path of a file, or the JSON of one") {
+            try PlayCatalogue(parsing: $0, file: $1)
+        }
+    }
+
+    private func read<Value>(
+        _ place: JSONPlace, _ rule: String, _ parse: ([UInt8], _ file: String) throws -> Value
+    ) throws -> Value {
         let (bytes, name, prefix): ([UInt8], String, String)
         if let path = place.value.stringValue {
-            if let defaultCatalogue { return defaultCatalogue }
             name = path.hasPrefix("/") || folder.isEmpty ? path : folder + "/" + path
             bytes = try ScenarioFile.read(name, limit: CatalogueReader.byteLimit, for: file, at: place.pointer)
             prefix = ""
         } else {
-            _ = try place.object(or: "a catalogue should be the path of a .storekit file, or the JSON of one")
+            _ = try place.object(or: rule)
             (bytes, name, prefix) = (place.value.encoded(), file, place.pointer)
         }
         do {
-            return try Catalogue(parsing: bytes, file: name)
+            return try parse(bytes, name)
         } catch let error as CatalogueError {
             let first = error.errors.first
             throw ScenarioError(

@@ -28,6 +28,7 @@ extension Scenario {
         configuration.seed = seed
         configuration.notificationTransport = receiver
         configuration.notificationsURL = "http://receiver.invalid/"
+        configuration.playCatalogue = playCatalogue
         let store = try await SimulatedAppStore.open(configuration)
         do {
             for setting in settings { try await store.set(setting.setting, to: setting.value) }
@@ -213,7 +214,7 @@ private struct ScenarioRun {
     ) -> HTTPRequest {
         func text(_ name: String) -> String {
             let value = values[name] ?? ""
-            return PercentEncoding.encode(["transaction", "device"].contains(name) ? names[value] ?? value : value)
+            return PercentEncoding.encode(ScenarioCall.isNamed(name) ? names[value] ?? value : value)
         }
         let path = endpoint.path(with: text)
         let query = endpoint.query.map(\.name).filter { values[$0] != nil }.map { "\($0)=\(text($0))" }

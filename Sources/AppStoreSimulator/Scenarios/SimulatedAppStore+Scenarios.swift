@@ -18,8 +18,10 @@ extension SimulatedAppStore {
         defer { isRunningScenario.withLock { $0 = false } }
         let scenario: Scenario
         do {
-            scenario = try ScenarioReader(file: "scenario", folder: "", defaultCatalogue: configuration.catalogue)
-                .read(document.encoded())
+            scenario = try ScenarioReader(
+                file: "scenario", folder: "", defaultCatalogue: configuration.catalogue,
+                defaultPlayCatalogue: configuration.playCatalogue
+            ).read(document.encoded())
         } catch let error as ScenarioError {
             throw SimulatorError(.invalidValue, "The document is not a scenario. \(error)")
         }

@@ -19,7 +19,7 @@ public struct ServerAPIKey: Sendable, Hashable {
     static func open(in folder: String, rootFingerprint: [UInt8]) throws -> ServerAPIKey {
         let path = file(in: folder)
         if !FileManager.default.fileExists(atPath: path) {
-            try writePrivately(Array(SigningKey.generate().pem.utf8), to: path)
+            try PrivateFile.write(Array(SigningKey.generate().pem.utf8), to: path)
         }
         return try read(path, rootFingerprint: rootFingerprint)
     }
@@ -33,22 +33,6 @@ public struct ServerAPIKey: Sendable, Hashable {
         let keyID = Hex.encode(SHA256.hash(key.verificationKey.der)).prefix(10).uppercased()
         let issuer = UUID(namespace: .simulatedStore, name: "issuer \(Hex.encode(rootFingerprint))")
         return ServerAPIKey(keyID: keyID, issuerID: issuer.uuidString.lowercased(), privateKey: path)
-    }
-
-    /// Writes a file that only its owner can read, and renames it into place when it is complete.
-    private static func writePrivately(_ bytes: [UInt8], to path: String) throws {
-        let draft = path + ".draft"
-        unlink(draft)
-        let descriptor = Foundation.open(draft, O_WRONLY | O_CREAT | O_EXCL, 0o600)
-        guard descriptor >= 0 else { throw failure(path) }
-        let count = bytes.withUnsafeBytes { Foundation.write(descriptor, $0.baseAddress, $0.count) }
-        let isWritten = count == bytes.count && fsync(descriptor) == 0
-        close(descriptor)
-        guard isWritten, rename(draft, path) == 0 else { throw failure(path) }
-    }
-
-    private static func failure(_ path: String) -> SimulatorError {
-        SimulatorError(.dataFolder, "The file \(path) cannot be written: \(String(cString: strerror(errno))).")
     }
 }
 

@@ -3,7 +3,7 @@ import Primitives
 
 /// A token that an app's server signs for Apple with a key of App Store Connect: a JWT (RFC 7519) with ES256 whose
 /// header names the key. Apple's own servers sign with certificates, as `JWSSigner` does.
-struct ServerJWT {
+struct ServerJWT: TokenClaims {
     /// The allowed difference between the clocks of two machines.
     static let clockDifference: TimeInterval = 60
     static let maximumLength = 1 << 18
@@ -27,7 +27,7 @@ struct ServerJWT {
             throw SignedDataError(.tooLarge, "The token has more than \(Self.maximumLength) bytes.")
         }
         let parts = try CompactJWS(Array(token.utf8))
-        keyID = try Self.keyID(inHeader: try parts.header())
+        keyID = try Self.keyID(inHeader: try parts.header(), algorithm: "ES256")
         guard let key = keys[exactly: keyID] else {
             throw SignedDataError(
                 .unknownKey, "The token is signed with the key \(Excerpt(keyID)), which is not known.")
@@ -45,46 +45,21 @@ struct ServerJWT {
         claims = members
     }
 
-    private static func keyID(inHeader header: [UInt8]) throws(SignedDataError) -> String {
+    static func keyID(inHeader header: [UInt8], algorithm: String) throws(SignedDataError) -> String {
         guard case .object(let members)? = try? JSONValue(parsing: header, depth: 8) else {
             throw SignedDataError(.malformed, "The header is not a JSON object.")
         }
         guard members["crit"] == nil else {
             throw SignedDataError(.malformed, "The header demands extensions (crit) that are not known here.")
         }
-        guard members["alg"]?.stringValue == "ES256" else {
-            throw SignedDataError(.unsupportedAlgorithm, "The algorithm (alg) is not ES256, the only one accepted.")
+        guard members["alg"]?.stringValue == algorithm else {
+            throw SignedDataError(
+                .unsupportedAlgorithm, "The algorithm (alg) is not \(algorithm), the only one accepted.")
         }
         guard members["typ"].map({ $0.stringValue == "JWT" }) ?? true, let keyID = members["kid"]?.stringValue else {
             throw SignedDataError(.malformed, "The header does not name a key (kid), or its type (typ) is not JWT.")
         }
         return keyID
-    }
-
-    /// Returns a required string. Throws `payloadMalformed`.
-    func text(_ name: String) throws(SignedDataError) -> String {
-        guard let text = try optionalText(name) else { throw Self.missing(name, "a string") }
-        return text
-    }
-
-    /// Returns an optional string. Throws `payloadMalformed` if the claim is not a string.
-    func optionalText(_ name: String) throws(SignedDataError) -> String? {
-        guard let value = claims[name] else { return nil }
-        guard let text = value.stringValue else { throw Self.missing(name, "a string") }
-        return text
-    }
-
-    func bool(_ name: String) throws(SignedDataError) -> Bool {
-        guard let value = claims[name]?.boolValue else { throw Self.missing(name, "true or false") }
-        return value
-    }
-
-    /// Returns a date in seconds since 1970 (RFC 7519 section 2, NumericDate).
-    func date(_ name: String) throws(SignedDataError) -> Date {
-        guard let seconds = claims[name]?.doubleValue, seconds.isFinite else {
-            throw Self.missing(name, "a number of seconds")
-        }
-        return Date(timeIntervalSince1970: seconds)
     }
 
     /// Throws `wrongBundle` if the token is for another app.
@@ -100,6 +75,39 @@ struct ServerJWT {
         guard try text("iss") == issuerID else {
             throw SignedDataError(.claimInvalid, "The issuer (iss) is not the owner of the keys.")
         }
+    }
+}
+
+/// The claims of a verified token.
+package protocol TokenClaims {
+    var claims: JSONMembers { get }
+}
+
+extension TokenClaims {
+    /// Returns a required string. Throws `payloadMalformed`.
+    package func text(_ name: String) throws(SignedDataError) -> String {
+        guard let text = try optionalText(name) else { throw Self.missing(name, "a string") }
+        return text
+    }
+
+    /// Returns an optional string. Throws `payloadMalformed` if the claim is not a string.
+    package func optionalText(_ name: String) throws(SignedDataError) -> String? {
+        guard let value = claims[name] else { return nil }
+        guard let text = value.stringValue else { throw Self.missing(name, "a string") }
+        return text
+    }
+
+    package func bool(_ name: String) throws(SignedDataError) -> Bool {
+        guard let value = claims[name]?.boolValue else { throw Self.missing(name, "true or false") }
+        return value
+    }
+
+    /// Returns a date in seconds since 1970 (RFC 7519 section 2, NumericDate).
+    package func date(_ name: String) throws(SignedDataError) -> Date {
+        guard let seconds = claims[name]?.doubleValue, seconds.isFinite else {
+            throw Self.missing(name, "a number of seconds")
+        }
+        return Date(timeIntervalSince1970: seconds)
     }
 
     static func missing(_ name: String, _ kind: String) -> SignedDataError {

@@ -9,7 +9,7 @@ enum CatalogueCommands {
     static let lint = Command(
         words: ["catalog", "lint"],
         summary:
-            "Check StoreKit catalogues, product lists, feature maps, rules for retention and offers, and refund policies",
+            "Check catalogues of both stores, product lists, feature maps, rules for retention and offers, and refund policies",
         operands: ["FILE…"],
         options: [
             .init(name: "identifiers", value: "PATTERN", help: "a regular expression for product identifiers"),
@@ -71,6 +71,17 @@ enum CatalogueCommands {
     static func catalogue(in file: String) throws -> Catalogue {
         do {
             let catalogue = try Catalogue(parsing: try InputFile.read(file), file: file)
+            guard !catalogue.isEmpty else { throw UsageError("\(file): \(sellsNothing)") }
+            return catalogue
+        } catch let error as CatalogueError {
+            throw UsageError(error.errors.first?.description ?? error.description)
+        }
+    }
+
+    /// Returns the catalogue of Google Play in a file. Throws `UsageError`, as `catalogue(in:)` does.
+    static func playCatalogue(in file: String) throws -> PlayCatalogue {
+        do {
+            let catalogue = try PlayCatalogue(parsing: try InputFile.read(file), file: file)
             guard !catalogue.isEmpty else { throw UsageError("\(file): \(sellsNothing)") }
             return catalogue
         } catch let error as CatalogueError {

@@ -5,7 +5,7 @@ import InAppStore
 import Primitives
 import StoreModel
 
-/// Checks catalogues, product lists, feature maps, retention rules, offer rules and refund policies. Detects the kind of
+/// Checks catalogues of both stores, product lists, feature maps, retention rules, offer rules and refund policies. Detects the kind of
 /// a file by its content.
 struct CatalogueLint {
     typealias Finding = LintReport.Finding
@@ -46,13 +46,8 @@ struct CatalogueLint {
         if document.arrayValue != nil {
             return Self.findings(of: ProductList.lint(bytes, file: file, rules: rules), in: file)
         }
-        if Catalogue.recognizes(document) {
-            return Catalogue.lint(bytes, file: file).map {
-                Finding(
-                    isError: $0.severity == .error || $0.code == .noProducts, file: file, pointer: $0.pointer,
-                    reason: $0.reason)
-            }
-        }
+        if PlayCatalogue.recognizes(document) { return Self.findings(PlayCatalogue.lint(bytes, file: file), in: file) }
+        if Catalogue.recognizes(document) { return Self.findings(Catalogue.lint(bytes, file: file), in: file) }
         if document["rules"] != nil {
             return Self.findings(in: file) { () throws(RulesError) in _ = try RetentionRules(json: document) }
         }
@@ -69,7 +64,7 @@ struct CatalogueLint {
         }
         guard document["features"] != nil else {
             let reason =
-                "this is neither a StoreKit catalogue, nor a product list (an array), nor a feature map, nor "
+                "this is neither a catalogue of a store, nor a product list (an array), nor a feature map, nor "
                 + "retention rules, nor offer rules, nor a refund policy"
             return [Finding(isError: true, file: file, pointer: "", reason: reason)]
         }
@@ -81,6 +76,14 @@ struct CatalogueLint {
             return [Finding(isError: true, file: file, pointer: error.pointer, reason: error.reason)]
         } catch {
             return [Finding(isError: true, file: file, pointer: "", reason: "\(error)")]
+        }
+    }
+
+    private static func findings(_ found: [CatalogueFinding], in file: String) -> [Finding] {
+        found.map {
+            Finding(
+                isError: $0.severity == .error || $0.code == .noProducts, file: file, pointer: $0.pointer,
+                reason: $0.reason)
         }
     }
 

@@ -31,6 +31,12 @@ enum SimulateCommand {
             .init(
                 name: "notifications-url", value: "U",
                 help: "send App Store Server Notifications to this URL; saved in the data folder"),
+            .init(
+                name: "play-catalog", value: "F",
+                help: "also simulate Google Play, with the products of this file (Documentation/GooglePlay.md)"),
+            .init(
+                name: "play-rtdn-url", value: "U",
+                help: "push real-time developer notifications of Google Play to this URL; saved in the data folder"),
             .stopWithParent,
         ],
         details: """
@@ -59,6 +65,15 @@ enum SimulateCommand {
                 throw UsageError("--content: \(error.reason)")
             }
         }
+        if let path = arguments.text("play-catalog") {
+            let play = try CatalogueCommands.playCatalogue(in: path)
+            for warning in play.warnings { Terminal.note("warning: \(warning)") }
+            configuration.playCatalogue = play
+        }
+        configuration.playNotificationsURL = arguments.text("play-rtdn-url")
+        if configuration.playNotificationsURL != nil, configuration.playCatalogue == nil {
+            throw UsageError("--play-rtdn-url needs --play-catalog")
+        }
         configuration.hostNames = try arguments.hostNames()
         configuration.notificationsURL = arguments.text("notifications-url")
         configuration.notificationTransport = CurlTransport.platformDefault()
@@ -79,7 +94,16 @@ enum SimulateCommand {
             }
         }
         try listener.open(to: store.handler)
-        let announced = Terminal.announce(store.summary.announcement(listeningAt: listener.url))
+        let announcement: JSONValue
+        do {
+            announcement = try store.announcement(listeningAt: listener.url)
+        } catch let error as SimulatorError {
+            store.endWaiting()
+            await listener.close()
+            await store.close()
+            throw UsageError(error.description)
+        }
+        let announced = Terminal.announce(announcement)
         if announced.isWritten { await stop.wait() }
         store.endWaiting()
         await listener.close()

@@ -23,7 +23,7 @@ enum StoreCommand {
 
     static let actions: [Command] =
         accounts + families + devices + products + purchases + offers + subscriptions + transactions
-        + notifications + retentionMessages + seats + store
+        + notifications + retentionMessages + seats + googlePlay + store
 
     private static let connection = StoreLocation.options + [.init(name: "json", help: "print one JSON value")]
 

@@ -1,0 +1,236 @@
+import Foundation
+import GooglePlay
+import Primitives
+import SimulatorControl
+import StoreModel
+
+/// Control of Google Play by testers: purchases and what customers, developers and Google do with them.
+extension SimulatedAppStore {
+    /// Buys a product or a subscription on Google Play.
+    ///
+    /// Throws `SimulatorError`: `unknownAccount`, `unknownProduct` for a product, base plan or offer that is not sold,
+    /// `invalidValue`, and `notNow` if the account owns the product or the store has no Google Play.
+    package func playBuy(
+        _ buy: StoreControlWire.PlayBuy, for name: AccountName
+    ) async throws -> StoreControlWire.SignedPlayPurchase {
+        let play = try requireGooglePlay()
+        let purchase = try await controlPlay {
+            try await self.writePlayDatabase { records, now in
+                let account = try records.db.existingAccount(name)
+                let number = try records.nextNumber()
+                let tokens = PlayTokens(
+                    seed: try records.db.seed(), revision: try records.db.clock().revision, number: number)
+                var sale = PlaySale(records: records, catalogue: play.catalogue, account: account.id, now: now)
+                let (purchase, effects) = try sale.purchase(buy, tokens)
+                try records.add(purchase, number: number, at: sale.now)
+                try records.write(effects, of: purchase)
+                return purchase
+            }
+        }
+        return try signed(purchase, play)
+    }
+
+    private func signed(
+        _ purchase: PlayPurchase, _ play: SimulatedGooglePlay
+    ) throws -> StoreControlWire.SignedPlayPurchase {
+        let info = purchase.info
+        let data = SignedPurchaseData {
+            $0.orderId = info.orderID
+            $0.packageName = play.catalogue.packageName.rawValue
+            $0.productId = info.productID.rawValue
+            $0.purchaseToken = info.token
+            $0.acknowledged = info.isAcknowledged
+            $0.obfuscatedAccountId = info.obfuscatedAccountID
+            $0.obfuscatedProfileId = info.obfuscatedProfileID
+            switch purchase {
+            case .product(let purchase):
+                $0.purchaseTime = purchase.purchasedAt.playMilliseconds.value
+                $0.purchaseState = purchase.state == .pending ? 4 : 0
+                $0.quantity = purchase.quantity
+            case .subscription(let purchase):
+                $0.purchaseTime = purchase.startedAt.playMilliseconds.value
+                $0.purchaseState = purchase.state == .pending ? 4 : 0
+                $0.quantity = 1
+                $0.autoRenewing = purchase.renews
+            }
+        }
+        let (text, signature) = try data.signed(by: play.licenceKey)
+        return StoreControlWire.SignedPlayPurchase(
+            packageName: play.catalogue.packageName.rawValue, productId: info.productID, purchaseToken: info.token,
+            orderId: info.orderID, signedData: text, signature: signature)
+    }
+
+    /// Returns the purchases of an account, oldest first. Throws `SimulatorError` (`unknownAccount`, `notNow`).
+    package func playPurchases(of name: AccountName) async throws -> [StoreControlWire.PlayPurchase] {
+        try await readPlayDatabase { records, _ in
+            let account = try records.db.existingAccount(name)
+            return try records.entries(of: account.id).map { Self.describe($0.purchase, account) }
+        }
+    }
+
+    /// Returns a purchase. Throws `SimulatorError` (`unknownPurchase`, `notNow`).
+    package func playPurchase(_ token: String) async throws -> StoreControlWire.PlayPurchase {
+        try await readPlayDatabase { records, _ in
+            guard let purchase = try records.entry(token)?.purchase,
+                let account = try records.db.account(purchase.info.account)
+            else { throw Self.unknownPurchase }
+            return Self.describe(purchase, account)
+        }
+    }
+
+    /// An action of a tester on a purchase.
+    package enum PlayAction: Sendable {
+        case acknowledge, consume, cancel, restart, pause(SubscriptionPeriod), resume, hold, recover, complete, decline
+    }
+
+    /// Performs an action on a purchase, and returns it. Throws `SimulatorError`: `unknownPurchase`, and `notNow` if the
+    /// state of the purchase does not allow the action.
+    package func perform(
+        _ action: PlayAction, onPlayPurchase token: String
+    ) async throws -> StoreControlWire.PlayPurchase {
+        try await controlPlay {
+            try await self.changePlayPurchase(token) { entry, now in
+                switch entry.purchase {
+                case .product(var purchase):
+                    let effects = try purchase.perform(action, at: now)
+                    entry.purchase = .product(purchase)
+                    return (effects, ())
+                case .subscription(var purchase):
+                    let effects = try purchase.perform(action, at: now)
+                    entry.purchase = .subscription(purchase)
+                    return (effects, ())
+                }
+            }
+        }
+        return try await playPurchase(token)
+    }
+
+    /// Refunds the latest order of a purchase, or another one. Throws `SimulatorError` (`unknownPurchase`, `notNow`).
+    package func refundPlayPurchase(
+        _ token: String, _ refund: StoreControlWire.PlayRefund, chargeback: Bool = false
+    ) async throws -> StoreControlWire.PlayPurchase {
+        let purchase = try await playPurchase(token)
+        let order = refund.orderID ?? purchase.orderID
+        guard order == purchase.orderID || order.hasPrefix(Self.firstOrder(of: purchase.orderID)) else {
+            throw SimulatorError(.unknownPurchase, "The purchase has no order \(order).")
+        }
+        try await controlPlay {
+            try await self.refundPlayOrder(
+                order, revokes: refund.keepsPurchase != true || chargeback, source: chargeback ? 0 : 2,
+                chargeback: chargeback)
+        }
+        return try await playPurchase(token)
+    }
+
+    /// The id of a purchase's first order, without the number of the renewal.
+    private static func firstOrder(of id: String) -> String {
+        id.range(of: "..").map { String(id[..<$0.lowerBound]) } ?? id
+    }
+
+    /// Converts the errors of Google's API to those of the control API.
+    private func controlPlay<Value: Sendable>(_ body: @Sendable () async throws -> Value) async throws -> Value {
+        do {
+            return try await body()
+        } catch let refusal as PlayRefusal {
+            throw SimulatorError(refusal.reason == "invalidValue" ? .invalidValue : .notNow, refusal.message)
+        } catch let error as GoogleAPIError {
+            let isUnknown = ["purchaseTokenNotFound", "invalid", "orderNotFound"].contains(error.reason)
+            throw isUnknown ? Self.unknownPurchase : SimulatorError(.notNow, error.message)
+        }
+    }
+
+    static let unknownPurchase = SimulatorError(
+        .unknownPurchase, "There is no such purchase on Google Play; list the purchases of the account.")
+
+    private static func describe(
+        _ purchase: PlayPurchase, _ account: SimulatorDatabase.Account
+    ) -> StoreControlWire.PlayPurchase {
+        let info = purchase.info
+        switch purchase {
+        case .product(let purchase):
+            return StoreControlWire.PlayPurchase(
+                account: account.name.rawValue, productID: info.productID, purchaseToken: info.token,
+                orderID: info.orderID, kind: "product", state: "\(purchase.state)",
+                isAcknowledged: info.isAcknowledged, isConsumed: purchase.isConsumed)
+        case .subscription(let purchase):
+            return StoreControlWire.PlayPurchase(
+                account: account.name.rawValue, productID: info.productID, purchaseToken: info.token,
+                orderID: purchase.latestOrderID ?? info.orderID, kind: "subscription", state: purchase.state.rawValue,
+                isAcknowledged: info.isAcknowledged, basePlanID: purchase.terms.basePlanID,
+                offerID: purchase.terms.offerID, expiryTime: purchase.expiryTime.wholeMilliseconds)
+        }
+    }
+
+    // MARK: - Notifications
+
+    /// Returns the notifications of Google Play, oldest first, sent or not. Throws `SimulatorError` (`notNow`).
+    package func playNotifications(after: Int64, limit: Int) async throws -> [StoreControlWire.PlayNotification] {
+        try await readPlayDatabase { records, _ in
+            try records.notifications(after: after, limit: limit).map { record in
+                StoreControlWire.PlayNotification(
+                    number: record.id, at: record.at.wholeMilliseconds, type: record.notification.typeName,
+                    purchaseToken: record.token, attempts: record.attempts, result: record.result,
+                    due: record.due?.wholeMilliseconds)
+            }
+        }
+    }
+
+    /// Sends a test notification. Throws `SimulatorError` (`notNow`) while no URL is set.
+    package func requestPlayTestNotification() async throws {
+        try await writePlayDatabase { records, now in
+            guard records.notifies else {
+                throw SimulatorError(
+                    .notNow,
+                    "There is no URL for notifications; set \(StoreSetting.playNotificationsURL.name) first.")
+            }
+            try records.notify(at: now, about: nil) {
+                $0.testNotification = DeveloperNotification.Test { $0.version = "1.0" }
+            }
+        }
+    }
+}
+
+extension DeveloperNotification {
+    /// The name of the notification and the number of its type.
+    fileprivate var typeName: String {
+        if let event = subscriptionNotification?.notificationType { return "subscription \(event.rawValue)" }
+        if let type = oneTimeProductNotification?.notificationType { return "oneTimeProduct \(type)" }
+        return voidedPurchaseNotification != nil ? "voidedPurchase" : "test"
+    }
+}
+
+extension PlayProductPurchase {
+    fileprivate mutating func perform(
+        _ action: SimulatedAppStore.PlayAction, at now: Date
+    ) throws(PlayRefusal) -> [PlayEffect] {
+        switch action {
+        case .acknowledge: try acknowledge(nil)
+        case .consume: try consume()
+        case .complete: return try complete(at: now)
+        case .decline: return try decline(at: now)
+        case .cancel, .restart, .pause, .resume, .hold, .recover:
+            throw PlayRefusal("invalidSubscriptionState", "A one-time product does not renew.")
+        }
+        return []
+    }
+}
+
+extension PlaySubscription {
+    fileprivate mutating func perform(
+        _ action: SimulatedAppStore.PlayAction, at now: Date
+    ) throws(PlayRefusal) -> [PlayEffect] {
+        switch action {
+        case .acknowledge: try acknowledge(nil)
+        case .consume: throw PlayRefusal("invalidSubscriptionState", "A subscription is not consumed.")
+        case .cancel: return try cancel(by: .user, at: now)
+        case .restart: return try restart(at: now)
+        case .pause(let length): return try schedulePause(length, at: now)
+        case .resume: return try resume(at: now)
+        case .hold: try failPayments()
+        case .recover: return try recover(at: now)
+        case .complete: return try begin(at: now)
+        case .decline: return try decline(at: now)
+        }
+        return []
+    }
+}

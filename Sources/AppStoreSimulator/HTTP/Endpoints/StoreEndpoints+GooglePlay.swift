@@ -1,0 +1,80 @@
+import HTTPCore
+import SimulatorControl
+import StoreModel
+
+extension StoreEndpoints {
+    private static let purchasePath = "/control/v1/play/purchases/{purchase}"
+
+    /// The control of Google Play. Every endpoint refuses with `notNow` if the store has no Google Play.
+    static let googlePlay: [Endpoint<StoreHandler>] = [
+        endpoint(
+            .post, "/control/v1/accounts/{account}/play-buy", "playBuy", "Buy on Google Play for an account",
+            taking: StoreControlWire.PlayBuy.self,
+            refusals: [.unknownProduct, .unknownPurchase, .invalidValue, .notNow]
+        ) { call, body in try await call.store.playBuy(body, for: try call.account) },
+        endpoint(
+            .get, "/control/v1/accounts/{account}/play-purchases", "playPurchases",
+            "All purchases of an account on Google Play, oldest first", refusals: [.notNow]
+        ) { call in
+            StoreControlWire.PlayPurchases(purchases: try await call.store.playPurchases(of: try call.account))
+        },
+        endpoint(.get, purchasePath, "playPurchase", "A purchase on Google Play", refusals: [.notNow]) { call in
+            try await call.store.playPurchase(call.path["purchase"])
+        },
+        action("acknowledge", "playAcknowledge", "Acknowledge a purchase, as the app does", .acknowledge),
+        action("consume", "playConsume", "Consume a one-time product, as the app does", .consume),
+        action("complete", "playComplete", "Pay a purchase that waits for its payment", .complete),
+        action("decline", "playDecline", "Cancel a purchase that waits for its payment", .decline),
+        action("cancel", "playCancel", "Turn the renewal of a subscription off", .cancel),
+        action("restart", "playRestart", "Turn the renewal of a cancelled subscription on again", .restart),
+        endpoint(
+            .post, purchasePath + "/pause", "playPause", "Pause a subscription from the end of its period on",
+            taking: StoreControlWire.PlayPause.self, refusals: [.notNow, .invalidValue]
+        ) { call, body in
+            try await call.store.perform(.pause(body.period), onPlayPurchase: call.path["purchase"])
+        },
+        action("resume", "playResume", "End a pause, or remove the scheduled one", .resume),
+        action("hold", "playHold", "Let the payments fail: a grace period and an account hold follow", .hold),
+        action("recover", "playRecover", "Let the payments work again", .recover),
+        refund("refund", "playRefund", "Refund an order of a purchase, and end the purchase", chargeback: false),
+        refund("chargeback", "playChargeback", "Let a bank take the payment of an order back", chargeback: true),
+        endpoint(
+            .get, "/control/v1/play/notifications", "playNotifications",
+            "List the real-time developer notifications of Google Play, oldest first",
+            parameters: [
+                .init("after", in: .query, .integer(0...(1 << 53)), "only notifications with a higher number"),
+                .init("limit", in: .query, .integer(1...1000), "the maximum number of notifications (100)"),
+            ], refusals: [.notNow]
+        ) { call in
+            StoreControlWire.PlayNotifications(
+                notifications: try await call.store.playNotifications(
+                    after: call.integer("after") ?? 0, limit: Int(call.integer("limit") ?? 100)))
+        },
+        endpoint(
+            .post, "/control/v1/play/test-notification", "playTestNotification",
+            "Send a test notification of Google Play", refusals: [.notNow]
+        ) { call in
+            try await call.store.requestPlayTestNotification()
+            return Nothing()
+        },
+    ]
+
+    private static func action(
+        _ word: String, _ id: String, _ summary: String, _ action: SimulatedAppStore.PlayAction
+    ) -> Endpoint<StoreHandler> {
+        endpoint(.post, "\(purchasePath)/\(word)", id, summary, refusals: [.notNow]) { call in
+            try await call.store.perform(action, onPlayPurchase: call.path["purchase"])
+        }
+    }
+
+    private static func refund(
+        _ word: String, _ id: String, _ summary: String, chargeback: Bool
+    ) -> Endpoint<StoreHandler> {
+        endpoint(
+            .post, "\(purchasePath)/\(word)", id, summary, taking: StoreControlWire.PlayRefund.self, isOptional: true,
+            refusals: [.notNow]
+        ) { call, body in
+            try await call.store.refundPlayPurchase(call.path["purchase"], body, chargeback: chargeback)
+        }
+    }
+}

@@ -1,0 +1,88 @@
+import HTTPCore
+import SimulatorControl
+import StoreModel
+
+extension WireSchema {
+    fileprivate static let region = text("a country or region such as US", pattern: "^[A-Z]{2}$") {
+        $0.utf8.count == 2 && $0.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
+    }.example("US")
+}
+
+extension StoreControlWire.PlayBuy: WireModel {
+    static let schemaName = "PlayBuy"
+    static let schema = WireSchema.object([
+        .required("productID", .product),
+        .optional("basePlanID", .name.described("by default the first one of the subscription that is sold")),
+        .optional("offerID", .name), .optional("purchaseOptionID", .name.described("by default the first one")),
+        .optional("quantity", .integer(1...100)),
+        .optional("obfuscatedAccountID", .name.described("the account in the app, at most 64 characters")),
+        .optional("obfuscatedProfileID", .name),
+        .optional("regionCode", .region.described("by default that of the catalogue")),
+        .optional("isPending", .flag.described("whether the purchase waits for its payment")),
+        .optional("isTest", .flag.described("whether the customer is a licence tester")),
+        .optional("oldPurchaseToken", .name.described("the subscription that is replaced")),
+        .optional(
+            "replacementMode",
+            .choice(["WITH_TIME_PRORATION", "CHARGE_PRORATED_PRICE", "WITHOUT_PRORATION", "CHARGE_FULL_PRICE"])),
+    ])
+}
+
+extension StoreControlWire.SignedPlayPurchase: WireModel {
+    static let schemaName = "SignedPlayPurchase"
+    static let schema = WireSchema.object([
+        .required("packageName", .name), .required("productId", .product), .required("purchaseToken", .name),
+        .required("orderId", .name), .required("signedData", .text.described("INAPP_PURCHASE_DATA")),
+        .required("signature", .text.described("the signature in base64: RSA with SHA-1")),
+    ])
+}
+
+extension StoreControlWire.PlayPurchase: WireModel {
+    static let schemaName = "PlayPurchase"
+    static let schema = WireSchema.object([
+        .required("account", .text), .required("productID", .product), .required("purchaseToken", .name),
+        .required("orderID", .name.described("the latest order that was paid")),
+        .required("kind", .choice(["product", "subscription"])), .required("state", .text),
+        .required("isAcknowledged", .flag), .optional("basePlanID", .text), .optional("offerID", .text),
+        .optional("expiryTime", .date), .optional("isConsumed", .flag),
+    ])
+}
+
+extension StoreControlWire.PlayPurchases: WireModel {
+    static let schemaName = "PlayPurchases"
+    static let schema = WireSchema.object([
+        .required("purchases", .array(of: StoreControlWire.PlayPurchase.self))
+    ])
+}
+
+extension StoreControlWire.PlayPause: WireModel {
+    static let schemaName = "PlayPause"
+    static let schema = WireSchema.object([
+        .required("period", .period.described("a week to three months, from the end of the period on"))
+    ])
+}
+
+extension StoreControlWire.PlayRefund: WireModel {
+    static let schemaName = "PlayRefund"
+    static let schema = WireSchema.object([
+        .optional("orderID", .name.described("by default the latest order")),
+        .optional("keepsPurchase", .flag.described("whether the customer keeps the purchase; by default it ends")),
+    ])
+}
+
+extension StoreControlWire.PlayNotification: WireModel {
+    static let schemaName = "PlayNotification"
+    static let schema = WireSchema.object([
+        .required("number", .integer), .required("at", .date),
+        .required("type", .text.described("the notification and its type, such as subscription 4")),
+        .optional("purchaseToken", .name), .required("attempts", .integer),
+        .optional("result", .text.described("the status or the error of the latest attempt")),
+        .optional("due", .date.described("the time of the next attempt")),
+    ])
+}
+
+extension StoreControlWire.PlayNotifications: WireModel {
+    static let schemaName = "PlayNotifications"
+    static let schema = WireSchema.object([
+        .required("notifications", .array(of: StoreControlWire.PlayNotification.self))
+    ])
+}

@@ -1,0 +1,76 @@
+import Foundation
+import Primitives
+
+/// A real-time developer notification: it names a purchase whose state changed. Fetch the purchase; nothing in the
+/// notification is signed.
+///
+/// Exactly one of the four notifications is present.
+package struct DeveloperNotification: PlayResource {
+    package var version: String?
+    package var packageName: String?
+    package var eventTimeMillis: Int64Text?
+    package var subscriptionNotification: Subscription?
+    package var oneTimeProductNotification: OneTimeProduct?
+    package var voidedPurchaseNotification: VoidedPurchase?
+    package var testNotification: Test?
+
+    package init() {}
+
+    package struct Subscription: PlayResource {
+        package var version: String?
+        package var notificationType: SubscriptionEvent?
+        package var purchaseToken: String?
+
+        package init() {}
+    }
+
+    package struct OneTimeProduct: PlayResource {
+        package var version: String?
+        /// 1 purchased, 2 cancelled while it was pending.
+        package var notificationType: Int?
+        package var purchaseToken: String?
+        package var sku: String?
+
+        package init() {}
+    }
+
+    package struct VoidedPurchase: PlayResource {
+        package var purchaseToken: String?
+        package var orderId: String?
+        /// 1 subscription, 2 one-time product.
+        package var productType: Int?
+        /// 1 in full, 2 a part of the quantity.
+        package var refundType: Int?
+
+        package init() {}
+    }
+
+    package struct Test: PlayResource {
+        package var version: String?
+
+        package init() {}
+    }
+
+    /// The number of an event of a subscription. The set is open.
+    package struct SubscriptionEvent: RawRepresentable, Codable, Sendable, Hashable {
+        package let rawValue: Int
+        package init(rawValue: Int) { self.rawValue = rawValue }
+
+        package static let recovered = Self(rawValue: 1)
+        package static let renewed = Self(rawValue: 2)
+        package static let canceled = Self(rawValue: 3)
+        package static let purchased = Self(rawValue: 4)
+        package static let onHold = Self(rawValue: 5)
+        package static let inGracePeriod = Self(rawValue: 6)
+        package static let restarted = Self(rawValue: 7)
+        package static let deferred = Self(rawValue: 9)
+        package static let paused = Self(rawValue: 10)
+        package static let pauseScheduleChanged = Self(rawValue: 11)
+        package static let revoked = Self(rawValue: 12)
+        package static let expired = Self(rawValue: 13)
+        package static let cancellationScheduled = Self(rawValue: 18)
+        package static let priceChangeUpdated = Self(rawValue: 19)
+        package static let pendingPurchaseCanceled = Self(rawValue: 20)
+        package static let priceStepUpConsentUpdated = Self(rawValue: 22)
+    }
+}

@@ -1,0 +1,159 @@
+import Foundation
+import StoreModel
+
+extension StoreControlWire {
+    /// A purchase on Google Play. A product without a base plan in the request is bought with its first one that is
+    /// sold.
+    package struct PlayBuy: Codable, Sendable, Equatable {
+        package var productID: ProductID
+        package var basePlanID: String?
+        package var offerID: String?
+        package var purchaseOptionID: String?
+        package var quantity: Int?
+        package var obfuscatedAccountID: String?
+        package var obfuscatedProfileID: String?
+        package var regionCode: String?
+        /// Whether the purchase waits for its payment.
+        package var isPending: Bool?
+        /// Whether the customer is a licence tester.
+        package var isTest: Bool?
+        /// The subscription that the purchase replaces.
+        package var oldPurchaseToken: String?
+        package var replacementMode: String?
+
+        package init(
+            productID: ProductID, basePlanID: String? = nil, offerID: String? = nil, purchaseOptionID: String? = nil,
+            quantity: Int? = nil, obfuscatedAccountID: String? = nil, obfuscatedProfileID: String? = nil,
+            regionCode: String? = nil, isPending: Bool? = nil, isTest: Bool? = nil, oldPurchaseToken: String? = nil,
+            replacementMode: String? = nil
+        ) {
+            self.productID = productID
+            self.basePlanID = basePlanID
+            self.offerID = offerID
+            self.purchaseOptionID = purchaseOptionID
+            self.quantity = quantity
+            self.obfuscatedAccountID = obfuscatedAccountID
+            self.obfuscatedProfileID = obfuscatedProfileID
+            self.regionCode = regionCode
+            self.isPending = isPending
+            self.isTest = isTest
+            self.oldPurchaseToken = oldPurchaseToken
+            self.replacementMode = replacementMode
+        }
+    }
+
+    /// A purchase as the app gets it from Google Play, with Google's names.
+    package struct SignedPlayPurchase: Codable, Sendable, Equatable {
+        package var packageName: String
+        package var productId: ProductID
+        package var purchaseToken: String
+        package var orderId: String
+        /// The JSON that is signed: `INAPP_PURCHASE_DATA`.
+        package var signedData: String
+        /// The signature in base64: RSA with SHA-1.
+        package var signature: String
+
+        package init(
+            packageName: String, productId: ProductID, purchaseToken: String, orderId: String, signedData: String,
+            signature: String
+        ) {
+            self.packageName = packageName
+            self.productId = productId
+            self.purchaseToken = purchaseToken
+            self.orderId = orderId
+            self.signedData = signedData
+            self.signature = signature
+        }
+    }
+
+    /// The present state of a purchase on Google Play.
+    package struct PlayPurchase: Codable, Sendable, Equatable {
+        package var account: String
+        package var productID: ProductID
+        package var purchaseToken: String
+        /// The latest order that was paid, or the first one.
+        package var orderID: String
+        /// `product` or `subscription`.
+        package var kind: String
+        /// The name of the state, such as `active` or `purchased`.
+        package var state: String
+        package var isAcknowledged: Bool
+        package var basePlanID: String?
+        package var offerID: String?
+        package var expiryTime: Date?
+        /// Whether a one-time product was consumed.
+        package var isConsumed: Bool?
+
+        package init(
+            account: String, productID: ProductID, purchaseToken: String, orderID: String, kind: String, state: String,
+            isAcknowledged: Bool, basePlanID: String? = nil, offerID: String? = nil, expiryTime: Date? = nil,
+            isConsumed: Bool? = nil
+        ) {
+            self.account = account
+            self.productID = productID
+            self.purchaseToken = purchaseToken
+            self.orderID = orderID
+            self.kind = kind
+            self.state = state
+            self.isAcknowledged = isAcknowledged
+            self.basePlanID = basePlanID
+            self.offerID = offerID
+            self.expiryTime = expiryTime
+            self.isConsumed = isConsumed
+        }
+    }
+
+    package struct PlayPurchases: Codable, Sendable, Equatable {
+        package var purchases: [PlayPurchase]
+        package init(purchases: [PlayPurchase]) { self.purchases = purchases }
+    }
+
+    /// The length of a pause: one week to three months.
+    package struct PlayPause: Codable, Sendable, Equatable {
+        package var period: SubscriptionPeriod
+        package init(period: SubscriptionPeriod) { self.period = period }
+    }
+
+    /// A refund of a purchase on Google Play.
+    package struct PlayRefund: Codable, Sendable, Equatable {
+        /// The order; absent for the latest one.
+        package var orderID: String?
+        /// Whether the customer keeps the purchase; by default it ends.
+        package var keepsPurchase: Bool?
+        package init(orderID: String? = nil, keepsPurchase: Bool? = nil) {
+            self.orderID = orderID
+            self.keepsPurchase = keepsPurchase
+        }
+    }
+
+    /// A real-time developer notification of Google Play.
+    package struct PlayNotification: Codable, Sendable, Equatable {
+        package var number: Int64
+        package var at: Date
+        /// The name of the notification and the number of its type, such as `subscription 4`.
+        package var type: String
+        package var purchaseToken: String?
+        package var attempts: Int
+        /// The result of the latest attempt.
+        package var result: String?
+        /// The instant of the next attempt.
+        package var due: Date?
+
+        package init(
+            number: Int64, at: Date, type: String, purchaseToken: String?, attempts: Int, result: String?, due: Date?
+        ) {
+            self.number = number
+            self.at = at
+            self.type = type
+            self.purchaseToken = purchaseToken
+            self.attempts = attempts
+            self.result = result
+            self.due = due
+        }
+    }
+
+    package struct PlayNotifications: Codable, Sendable, Equatable {
+        package var notifications: [PlayNotification]
+        package init(notifications: [PlayNotification]) { self.notifications = notifications }
+    }
+}
