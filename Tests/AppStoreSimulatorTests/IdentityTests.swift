@@ -28,7 +28,7 @@ struct IdentityTests {
     }
 
     @Test func `an account or a family in another Unicode form is unknown at every endpoint`() async throws {
-        try await TestStore.with { test in
+        try await TestStore.withPlay { test, _ in
             let client = StoreRoutesTests.Client(test)
             let named = StoreEndpoints.all.filter { endpoint in
                 !Set(endpoint.pathParameters).isDisjoint(with: ["account", "member", "family"])

@@ -21,17 +21,22 @@ struct OpenAPIJudgeTests {
         _ extent: JSONValue, _ wrap: (any HTTPHandler) -> any HTTPHandler = { $0 }
     ) async throws -> JSONValue {
         var verdict: JSONValue = nil
+        let catalogue = try PlayFixtures.catalogue()
         let change: (inout SimulatedAppStore.Configuration) -> Void = {
+            $0.playCatalogue = catalogue
             $0.longestWait = 0.02
             $0.baseClock = SystemClock()
             $0.notificationsURL = Receiver.url
             $0.notificationTransport = Receiver { _ in 500 }
         }
-        try await TestStore.with(change: change) { test in
+        let folder = try ScratchFolder()
+        try PlayFixtures.writeKeys(to: folder)
+        try await TestStore.with(in: folder, change: change) { test in
             let device = try await test.device("anna")
             let other = try await test.device("bert")
             let bought = try await test.buy("monthly")
             let pack = try await test.buy("pack", "bert")
+            let played = try await test.playBuy("plus", "monthly")
             try await test.store.createFamily("home", organizer: "anna")
             let notifications = try test.store.notifications().map(\.uuid)
             verdict = try await withLoopbackServer(wrap(test.store.handler)) { url in
@@ -43,6 +48,7 @@ struct OpenAPIJudgeTests {
                     "account": ["anna", "bert"], "member": ["anna", "bert"], "organizer": ["anna", "bert"],
                     "device": [.string(device.rawValue), .string(other.rawValue)], "family": ["home"],
                     "transaction": [.string(bought.transactionID.rawValue), .string(pack.transactionID.rawValue)],
+                    "purchase": [.string(played.purchaseToken)],
                     "notification": .array(notifications.map { .string($0) }), "product": ["monthly", "weekly"],
                     "productID": ["monthly", "weekly", "coins", "pack", "paygo"],
                     "renewsTo": ["yearly"], "setting": ["gracePeriod", "askToBuy", "renewalsFail"],

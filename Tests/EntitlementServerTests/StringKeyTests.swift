@@ -12,7 +12,8 @@ struct StringKeyTests {
         "EntitlementServer/Observability/EndpointMetrics.swift": (1, "labels of metrics: constants of our code"),
         "AppStoreSimulator/Database/ColumnForm.swift": (2, "tables and columns: constants of our code"),
         "AppStoreSimulator/Database/ColumnRange.swift": (3, "tables and columns: constants of our code"),
-        "AppStoreSimulator/Database/SimulatorDatabase+Settings.swift": (2, "settings, found by StoreSetting.named"),
+        "AppStoreSimulator/Database/SimulatorDatabase+Settings.swift": (4, "settings, found by StoreSetting.named"),
+        "AppStoreSimulator/Database/SimulatorEvent.swift": (2, "settings: constants of our code"),
         "AppStoreSimulator/Catalogue/CatalogueReader+Subscriptions.swift": (
             3, "refuses canonically equal names; constants of our code"
         ),
@@ -29,6 +30,7 @@ struct StringKeyTests {
         "AppStoreSimulator/Control/StoreSetting.swift": (1, "settings: constants of our code"),
         "AppStoreSimulator/HTTP/StoreEndpoints.swift": (1, "parameters of paths: constants of our code"),
         "AppStoreSimulator/Notifications/NotificationDelivery.swift": (1, "charsets: constants of our code"),
+        "AppStoreSimulator/Notifications/NotificationWriter.swift": (1, "settings: constants of our code"),
         "AppStoreSimulator/Notifications/SendingRules.swift": (1, "settings: constants of our code"),
         "AppStoreSimulator/Scenarios/ScenarioCall.swift": (9, "a tester's own names in one file"),
         "AppStoreSimulator/Scenarios/ScenarioExpectation.swift": (6, "a tester's own names in one file"),
@@ -40,6 +42,7 @@ struct StringKeyTests {
         "AppStoreSimulator/Scenarios/ScenarioStep.swift": (9, "a tester's own names in one file"),
         "AppStoreSimulator/ServerAPI/ServerRules.swift": (2, "settings and endpoints: constants of our code"),
         "AppStoreSimulator/Signing/OfferVerifier.swift": (1, "keys, looked up with [exactly:]"),
+        "AppStoreSimulator/SimulatedAppStore.swift": (1, "settings: constants of our code"),
         "AppStoreSimulator/VerifyReceipt/ReceiptEndpoint.swift": (1, "paths: constants of our code"),
         "AppStoreSimulator/VerifyReceipt/SimulatedAppStore+VerifyReceipt.swift": (2, "settings: constants of our code"),
         "GooglePlay/Access/JSONWebKeySet.swift": (3, "keys, looked up with [exactly:]"),
