@@ -33,7 +33,7 @@ SILENT_SECONDS = 3 * CASE_SECONDS
 # wait for a processor while their deadlines pass.
 MAX_PROCESSES = min((os.cpu_count() or 2) + 2, 8)
 # The targets that take longest, which start first. The judges of a target start when it has ended, before later targets.
-LONGEST_FIRST = ("soukTests", "EntitlementServerTests", "AppStoreSimulatorTests", "NetworkInterceptionTests",
+LONGEST_FIRST = ("AppStoreSimulatorTests", "soukTests", "EntitlementServerTests", "NetworkInterceptionTests",
                  "ZipExtractionTests", "SignedDataTests", "InAppStoreTests", "WebPagesTests", "HTTPListenerTests")
 # Maps a target to the first letters of suites that run in a separate process, so that the longest targets do not run alone
 # at the end.

@@ -131,7 +131,10 @@ struct FrontDeskCommandTests {
         let document = try await document(of: service.url)
         let changes = document.filter { $0.call.contains("/control/") && !$0.call.hasPrefix("GET ") }
         let missing = changes.filter { change in !used.contains { change.matches($0) } }.map(\.operation)
-        #expect(missing == ["importState"], "The page has no control for other operations.")
+        // The page does not show Google Play.
+        #expect(
+            missing.filter { !$0.hasPrefix("play") } == ["importState"],
+            "The page has no control for other operations.")
         #expect(changes.count > 30 && controls.count > 100)
         try await accepts(controls.compactMap { $0["command"]?.stringValue }, folder)
         #expect(await service.stop() == 0)
