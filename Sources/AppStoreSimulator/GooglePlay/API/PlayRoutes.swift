@@ -66,7 +66,7 @@ struct PlayRoutes: HTTPHandler {
         do {
             let type = request.headers["Content-Type"]?.lowercased().split(separator: ";").first
             guard request.method == .post, type == "application/x-www-form-urlencoded",
-                let body = String(validating: try await request.body.collect(upTo: 64 << 10), as: UTF8.self),
+                let body = String(utf8: try await request.body.collect(upTo: 64 << 10)),
                 let form = HTTPQuery(parsing: body)
             else { throw OAuthRefusal("invalid_request", "The request should be a POST with a form in UTF-8.") }
             guard form["grant_type"] == ServiceAccountKey.grantType else {
