@@ -13,13 +13,12 @@ struct PlayProductPurchase: Codable, Sendable, Hashable {
     var tags: [String]
     var price: AndroidPublisher.Money
     var quantity: Int
-    var refundedQuantity = 0
     var state = State.pending
     /// The instant of the order, and of the payment once it was made.
     var purchasedAt: Date
     var isConsumed = false
 
-    var refundableQuantity: Int { state == .cancelled ? 0 : quantity - refundedQuantity }
+    var refundableQuantity: Int { state == .cancelled ? 0 : quantity }
     /// Whether the account owns the product, so that it cannot buy it again.
     var isOwned: Bool { state != .cancelled && !isConsumed }
 
@@ -62,14 +61,13 @@ struct PlayProductPurchase: Codable, Sendable, Hashable {
         info.acknowledge(nil)
     }
 
-    /// Takes the product from the account and refunds what was not refunded before.
+    /// Takes the product from the account and refunds its order.
     mutating func void(
         at instant: Date, source: Int, reason: Int, chargeback: Bool = false
     ) -> [PlayEffect] {
         var refund = PlayRefund(info.orderID, at: instant, voided: (source, reason))
         if chargeback { refund.reason = .chargeback }
         state = .cancelled
-        refundedQuantity = quantity
         return [.refund(refund)]
     }
 

@@ -100,8 +100,6 @@ struct PlayRefund: Sendable, Hashable {
             voidedReason = newValue?.reason ?? 0
         }
     }
-    /// The refunded quantity, if it is a part of the purchase's quantity.
-    var quantity: Int?
 
     private var voidedSource: Int?
     private var voidedReason = 0
