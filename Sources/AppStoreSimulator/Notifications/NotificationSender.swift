@@ -77,16 +77,13 @@ final class NotificationSender: Sendable {
         store.signal.raise([SimulatedAppStore.notifications])
     }
 
-    /// Stores the results of finished attempts and the start of new ones, in one commit.
+    /// Writes the notifications that are due, and stores the results of finished attempts and the start of new ones. One
+    /// commit does all of it, unless too many notifications are due.
     private func nextBatch(_ busyLanes: inout Set<Int64>) async throws -> Batch {
-        let nextChange = try await store.writeDueNotifications()
         let finished = self.finished.withLock { $0 }
         let stillBusyLanes = busyLanes.subtracting(finished.map(\.attempt.lane))
-        var batch = try await store.database.write { [signer = store.signer, clock = store.virtualClock] sql in
-            let db = SimulatorDatabase(sql)
-            let settings = try db.settings()
+        var (nextChange, batch) = try await store.writeDueNotifications { [signer = store.signer] db, settings, now in
             let rules = SendingRules(settings)
-            let now = try db.now(clock)
             try Self.save(finished, rules, db, at: now)
             let decidesRefunds = RefundDecider(settings) != nil
             guard let url = rules.url else { return Batch(decidesRefunds: decidesRefunds) }

@@ -17,32 +17,49 @@ extension SimulatedAppStore {
     /// `notifySkippedTime` is `all`. Throws `CancellationError` between two commits if the store closes or the task is
     /// cancelled; the rest is written later.
     func writeDueNotifications() async throws -> Date? {
+        try await writeDueNotifications { _, _, _ in }.next
+    }
+
+    /// Writes due notifications as above, and makes further changes in the last commit.
+    ///
+    /// - Parameter further: Gets the database, its settings and the instant of the commit.
+    func writeDueNotifications<Result: Sendable>(
+        _ further: @escaping @Sendable (SimulatorDatabase, [String: JSONValue], Date) throws -> Result
+    ) async throws -> (next: Date?, further: Result) {
         while true {
-            let (isDone, next) = try await database.write { [timestamps, virtualClock, configuration, signer] sql in
+            let done = try await database.write { [self] sql -> (next: Date?, further: Result)? in
                 let db = SimulatorDatabase(sql)
-                guard
-                    let writer = try NotificationWriter(
-                        db, signer, db.settings(), version: configuration.applicationVersion)
-                else { return (true, nil as Date?) }
+                let settings = try db.settings()
                 let now = try db.now(virtualClock)
-                let conditions = try db.conditions()
-                let due = try db.watched(dueBy: now, limit: Self.commitSize)
-                var limit = NotificationWriter.limit
-                for original in due where limit > 0 {
-                    guard let record = try db.subscription(original),
-                        let account = try db.account(record.accountID)
-                    else { throw SimulatorDatabase.empty }
-                    let end = max(now, account.lastEvent)
-                    let state = try writer.catchUp(record, of: account, under: conditions, at: end, limit: &limit)
-                    try writer.watch(state, at: end)
-                    timestamps.reported(account.id, until: end)
+                var next: Date?
+                if let writer = NotificationWriter(db, signer, settings, version: configuration.applicationVersion) {
+                    guard try writeSomeDueNotifications(writer, at: now) else { return nil }
+                    next = try db.nextWatch()
                 }
-                return (due.count < Self.commitSize && limit > 0, try db.nextWatch())
+                return (next, try further(db, settings, now))
             }
-            if isDone { return next }
+            if let done { return done }
             if signal.isClosed { throw CancellationError() }
             try Task.checkCancellation()
         }
+    }
+
+    /// Writes as many due notifications as one commit may have. Returns whether these were all.
+    private func writeSomeDueNotifications(_ writer: NotificationWriter, at now: Date) throws -> Bool {
+        let db = writer.db
+        let conditions = try db.conditions()
+        let due = try db.watched(dueBy: now, limit: Self.commitSize)
+        var limit = NotificationWriter.limit
+        for original in due where limit > 0 {
+            guard let record = try db.subscription(original), let account = try db.account(record.accountID) else {
+                throw SimulatorDatabase.empty
+            }
+            let end = max(now, account.lastEvent)
+            let state = try writer.catchUp(record, of: account, under: conditions, at: end, limit: &limit)
+            try writer.watch(state, at: end)
+            timestamps.reported(account.id, until: end)
+        }
+        return due.count < Self.commitSize && limit > 0
     }
 
     /// Writes all due notifications, because those of one subscription are too many for the commit of an event.

@@ -1,7 +1,7 @@
 import Foundation
 import Primitives
 
-/// The only thread that writes. Writes that are queued during a commit share the next commit.
+/// The only thread that writes. Writes that are queued until a commit begins share it, up to a limit.
 final class SQLiteWriter: Sendable {
     fileprivate enum Work {
         case write(any QueuedWrite)
@@ -177,8 +177,10 @@ final class SQLiteWriter: Sendable {
     }
 
     /// Runs the members in one transaction, and resumes their callers after its commit. Errors are also passed on after
-    /// the commit, because they may depend on another member's changes. Writes that arrive meanwhile wait for the next
-    /// commit, so that other threads work while this one waits for the disk.
+    /// the commit, because they may depend on another member's changes.
+    ///
+    /// Writes that arrive while the members run become members too, up to the limit: with fewer commits, each write takes
+    /// less processor time and waits less for the disk. Later writes wait for the next commit.
     ///
     /// The members run without savepoints, because SQLite would copy every page that a member changes. If a member fails
     /// after a change or ends the transaction, the transaction is rolled back. Then the members that had run, and all
@@ -194,7 +196,9 @@ final class SQLiteWriter: Sendable {
         do {
             try file.checkPaths()
             try connection.run(.beginImmediate)
-            while !waiting.isEmpty {
+            while true {
+                if waiting.isEmpty { waiting = state.withLock { $0.takeWrites(groupLimit - inTransaction.count) } }
+                guard !waiting.isEmpty else { break }
                 let member = waiting.removeFirst()
                 guard member.start() else { continue }
                 if !hasSavepoints {

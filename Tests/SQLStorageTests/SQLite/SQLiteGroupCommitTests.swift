@@ -27,14 +27,15 @@ import Testing
         }
     }
 
-    /// Blocks the writer until all `bodies` are queued in order, so that they share the next commit; returns their
-    /// results.
+    /// Holds the writer in the first member of a group until all `bodies` are queued in order, so that they become
+    /// members too; returns their results.
     private func inOneGroup(
-        _ bodies: [@Sendable (any SQLConnection) throws -> Void]
+        _ bodies: [@Sendable (any SQLConnection) throws -> Void], of other: SQLiteDatabase? = nil
     ) async throws -> [Result<Void, any Error>] {
+        let database = other ?? self.database
         let isHeld = Gate()
         let mayGo = DispatchSemaphore(value: 0)
-        let holder = Task { [database] in
+        let holder = Task {
             try await database.write { _ in
                 isHeld.open()
                 mayGo.wait()
@@ -45,7 +46,7 @@ import Testing
         let results = CallLog<(index: Int, result: Result<Void, any Error>)>()
         do {
             for (index, body) in bodies.enumerated() {
-                Thread { [database] in
+                Thread {
                     results.record((index, Result { try database.writeAndWait(body) }))
                 }.start()
                 try await until("write \(index) is queued") { database.queuedWrites > index }
@@ -60,20 +61,28 @@ import Testing
         return results.all.sorted { $0.index < $1.index }.map(\.result)
     }
 
-    private func parents() throws -> [Int] {
-        try database.read { try $0.query("SELECT id FROM parent ORDER BY rowid").map { row in try row["id"] } }
+    private func parents(in other: SQLiteDatabase? = nil) throws -> [Int] {
+        try (other ?? database).read {
+            try $0.query("SELECT id FROM parent ORDER BY rowid").map { row in try row["id"] }
+        }
     }
 
-    @Test func `queued writes share one commit`() async throws {
+    /// The bodies are queued while the first member runs.
+    @Test(arguments: [(limit: 256, commits: 1), (limit: 10, commits: 6)])
+    func `queued writes share commits, up to the limit`(limit: Int, expected: Int) async throws {
+        var configuration = SQLiteDatabase.Configuration()
+        configuration.groupLimit = limit
+        await database.close()
+        let limited = try SQLiteDatabase(path: folder.file(), configuration: configuration)
         let commits = Counter()
-        try await database.write { connection in try commits.countCommits(of: connection) }
+        try await limited.write { connection in try commits.countCommits(of: connection) }
         let before = commits.count
         let results = try await inOneGroup(
-            (0..<50).map { id in { try $0.execute("INSERT INTO parent VALUES (?1)", [SQLValue(id)]) } })
+            (0..<50).map { id in { try $0.execute("INSERT INTO parent VALUES (?1)", [SQLValue(id)]) } }, of: limited)
         #expect(results.allSatisfy { (try? $0.get()) != nil })
-        #expect(try parents() == Array(0..<50))
-        #expect(commits.count - before == 2)
-        await database.close()
+        #expect(try parents(in: limited) == Array(0..<50))
+        #expect(commits.count - before == expected)
+        await limited.close()
     }
 
     @Test func `only the failed members are undone, even if the error of one rolls back the whole transaction`()
