@@ -78,16 +78,26 @@ extension StoreControlWire {
         /// The name of the state, such as `active` or `purchased`.
         package var state: String
         package var isAcknowledged: Bool
+        /// The instant at which the purchase is refunded unless it is acknowledged before; absent if that cannot happen.
+        package var acknowledgeBy: Date?
+        package var quantity: Int?
         package var basePlanID: String?
         package var offerID: String?
         package var expiryTime: Date?
+        /// Whether another period follows the present one.
+        package var autoRenews: Bool?
+        /// The instant at which time changes the state next, such as the end of the period or of an account hold.
+        package var changesAt: Date?
+        /// Whether the payments of a subscription fail.
+        package var paymentsFail: Bool?
+        /// The length of the pause that begins at the end of the period.
+        package var scheduledPause: SubscriptionPeriod?
         /// Whether a one-time product was consumed.
         package var isConsumed: Bool?
 
         package init(
             account: String, productID: ProductID, purchaseToken: String, orderID: String, kind: String, state: String,
-            isAcknowledged: Bool, basePlanID: String? = nil, offerID: String? = nil, expiryTime: Date? = nil,
-            isConsumed: Bool? = nil
+            isAcknowledged: Bool, acknowledgeBy: Date? = nil
         ) {
             self.account = account
             self.productID = productID
@@ -96,10 +106,7 @@ extension StoreControlWire {
             self.kind = kind
             self.state = state
             self.isAcknowledged = isAcknowledged
-            self.basePlanID = basePlanID
-            self.offerID = offerID
-            self.expiryTime = expiryTime
-            self.isConsumed = isConsumed
+            self.acknowledgeBy = acknowledgeBy
         }
     }
 
@@ -130,24 +137,31 @@ extension StoreControlWire {
     package struct PlayNotification: Codable, Sendable, Equatable {
         package var number: Int64
         package var at: Date
-        /// The name of the notification and the number of its type, such as `subscription 4`.
+        /// Google's name of the event, such as `SUBSCRIPTION_RENEWED`.
         package var type: String
+        package var account: String?
+        package var productID: ProductID?
         package var purchaseToken: String?
-        package var attempts: Int
-        /// The result of the latest attempt.
-        package var result: String?
+        /// The order of a voided purchase.
+        package var orderID: String?
+        /// The attempts, oldest first. The result is the status of the response, or a word for a failure.
+        package var attempts: [Notification.Attempt]
         /// The instant of the next attempt.
         package var due: Date?
 
         package init(
-            number: Int64, at: Date, type: String, purchaseToken: String?, attempts: Int, result: String?, due: Date?
+            number: Int64, at: Date, type: String, account: String? = nil, productID: ProductID? = nil,
+            purchaseToken: String? = nil, orderID: String? = nil, attempts: [Notification.Attempt] = [],
+            due: Date? = nil
         ) {
             self.number = number
             self.at = at
             self.type = type
+            self.account = account
+            self.productID = productID
             self.purchaseToken = purchaseToken
+            self.orderID = orderID
             self.attempts = attempts
-            self.result = result
             self.due = due
         }
     }

@@ -22,6 +22,7 @@ import Testing
 
     /// Uses each control of Google Play, by its operation. `$NAME` is a token of an earlier purchase.
     static let steps: [(operation: String, words: String, name: String?)] = [
+        ("playProducts", "play products --region DE", nil),
         ("playBuy", "play buy ada plus --base-plan monthly --offer first-week --obfuscated-account-id a", "PLUS"),
         ("playAcknowledge", "play acknowledge $PLUS", nil), ("playPurchase", "play show $PLUS", nil),
         ("playPurchases", "play purchases ada", nil), ("playCancel", "play cancel $PLUS", nil),
@@ -33,7 +34,11 @@ import Testing
         ("playBuy", "play buy ada credits --pending --test", "DECLINED"),
         ("playDecline", "play decline $DECLINED", nil), ("playChargeback", "play chargeback $CREDITS", nil),
         ("playTestNotification", "play test-notification", nil),
-        ("playNotifications", "play notifications", nil),
+        ("playNotifications", "play notifications --account ada --limit 5", nil),
+        ("playNotifications", "play notifications", nil), ("playDeliver", "play deliver", nil),
+        ("playDeliver", "play deliver", nil), ("playResend", "play resend 1", nil),
+        ("playResend", "play resend 1", nil), ("playOrders", "play orders ada", nil),
+        ("playOrders", "play orders ada", nil), ("playProducts", "play products", nil),
     ]
 
     @Test func `each control of Google Play has an action, with JSON and text output`() async throws {
@@ -55,9 +60,12 @@ import Testing
             if let name = step.name { names[name] = json.json?["purchaseToken"]?.stringValue }
         }
         for wrong in [
-            "play buy ada plus --replacement-mode NONE", "play pause token never", "play buy ada plus --quantity 0",
+            "play buy ada plus --replacement-mode NONE", "play pause token never", "play notifications --limit 0",
+            "play buy ada plus --quantity 0",
         ] { #expect(try await store(service, wrong).status == 2, "\(wrong)") }
-        #expect(try await store(service, "play cancel unknown").status == 1)
+        for missing in ["play cancel unknown", "play resend 99", "play resend x", "play orders nobody"] {
+            #expect(try await store(service, missing).status == 1, "\(missing)")
+        }
         #expect(await service.stop() == 0)
     }
 

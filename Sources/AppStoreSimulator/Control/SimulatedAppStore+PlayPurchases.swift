@@ -146,56 +146,29 @@ extension SimulatedAppStore {
         _ purchase: PlayPurchase, _ account: SimulatorDatabase.Account
     ) -> StoreControlWire.PlayPurchase {
         let info = purchase.info
+        var wire = StoreControlWire.PlayPurchase(
+            account: account.name.rawValue, productID: info.productID, purchaseToken: info.token,
+            orderID: info.orderID, kind: "product", state: "", isAcknowledged: info.isAcknowledged)
         switch purchase {
         case .product(let purchase):
-            return StoreControlWire.PlayPurchase(
-                account: account.name.rawValue, productID: info.productID, purchaseToken: info.token,
-                orderID: info.orderID, kind: "product", state: "\(purchase.state)",
-                isAcknowledged: info.isAcknowledged, isConsumed: purchase.isConsumed)
+            wire.state = "\(purchase.state)"
+            wire.quantity = purchase.quantity
+            wire.isConsumed = purchase.isConsumed
+            if purchase.nextChange != nil { wire.acknowledgeBy = info.acknowledgeBy }
         case .subscription(let purchase):
-            return StoreControlWire.PlayPurchase(
-                account: account.name.rawValue, productID: info.productID, purchaseToken: info.token,
-                orderID: purchase.latestOrderID ?? info.orderID, kind: "subscription", state: purchase.state.rawValue,
-                isAcknowledged: info.isAcknowledged, basePlanID: purchase.terms.basePlanID,
-                offerID: purchase.terms.offerID, expiryTime: purchase.expiryTime.wholeMilliseconds)
+            wire.kind = "subscription"
+            wire.state = purchase.state.rawValue
+            wire.orderID = purchase.latestOrderID ?? info.orderID
+            wire.basePlanID = purchase.terms.basePlanID
+            wire.offerID = purchase.terms.offerID
+            wire.expiryTime = purchase.expiryTime.wholeMilliseconds
+            wire.autoRenews = purchase.renews && purchase.state != .pending
+            wire.changesAt = purchase.stateChange?.wholeMilliseconds
+            wire.paymentsFail = purchase.paymentsFail
+            wire.scheduledPause = purchase.scheduledPause
+            if !info.isAcknowledged, !purchase.isEnded { wire.acknowledgeBy = info.acknowledgeBy }
         }
-    }
-
-    // MARK: - Notifications
-
-    /// Returns the notifications of Google Play, oldest first, sent or not. Throws `SimulatorError` (`notNow`).
-    package func playNotifications(after: Int64, limit: Int) async throws -> [StoreControlWire.PlayNotification] {
-        try await readPlayDatabase { records, _ in
-            try records.notifications(after: after, limit: limit).map { record in
-                StoreControlWire.PlayNotification(
-                    number: record.id, at: record.at.wholeMilliseconds, type: record.notification.typeName,
-                    purchaseToken: record.token, attempts: record.attempts, result: record.result,
-                    due: record.due?.wholeMilliseconds)
-            }
-        }
-    }
-
-    /// Sends a test notification. Throws `SimulatorError` (`notNow`) while no URL is set.
-    package func requestPlayTestNotification() async throws {
-        try await writePlayDatabase { records, now in
-            guard records.notifies else {
-                throw SimulatorError(
-                    .notNow,
-                    "There is no URL for notifications; set \(StoreSetting.playNotificationsURL.name) first.")
-            }
-            try records.notify(at: now, about: nil) {
-                $0.testNotification = DeveloperNotification.Test { $0.version = "1.0" }
-            }
-        }
-    }
-}
-
-extension DeveloperNotification {
-    /// The name of the notification and the number of its type.
-    fileprivate var typeName: String {
-        if let event = subscriptionNotification?.notificationType { return "subscription \(event.rawValue)" }
-        if let type = oneTimeProductNotification?.notificationType { return "oneTimeProduct \(type)" }
-        return voidedPurchaseNotification != nil ? "voidedPurchase" : "test"
+        return wire
     }
 }
 

@@ -116,6 +116,7 @@ enum ColumnRange {
         "play_order": ["at": event],
         "play_voided": ["id": key, "at": event, "is_subscription": flag],
         "play_notification": ["id": key, "at": event, "due": planned, "attempts": counter],
+        "play_attempt": ["notification": key, "number": counter, "at": event],
         "seat_claim": ["original": transaction, "at": event, "ended_at": event],
     ]
 

@@ -14,6 +14,7 @@ enum SimulatorSchema {
         SQLMigration("0008 offer codes", [.sqlite: offerCodes]),
         SQLMigration("0009 seats", [.sqlite: seats]),
         SQLMigration("0010 google play", [.sqlite: googlePlay]),
+        SQLMigration("0011 google play attempts", [.sqlite: googlePlayAttempts]),
     ]
 
     /// The name of the current version of the tables.
@@ -490,5 +491,21 @@ enum SimulatorSchema {
             result TEXT
         ) STRICT;
         CREATE INDEX play_notification_due ON play_notification (due, id) WHERE due IS NOT NULL;
+        """
+
+    private static let googlePlayAttempts = """
+        -- The attempts to send a notification. A result of NULL means that the attempt is under way.
+        CREATE TABLE play_attempt (
+            notification INTEGER NOT NULL REFERENCES play_notification (id),
+            number INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            result TEXT,
+            PRIMARY KEY (notification, number)
+        ) STRICT, WITHOUT ROWID;
+        INSERT INTO play_attempt (notification, number, at, result)
+            SELECT id, attempts, at, coalesce(result, 'OTHER') FROM play_notification WHERE attempts > 0;
+        ALTER TABLE play_notification DROP COLUMN result;
+
+        CREATE INDEX play_order_of_purchase ON play_order (token, at);
         """
 }

@@ -74,3 +74,28 @@ package struct DeveloperNotification: PlayResource {
         package static let priceStepUpConsentUpdated = Self(rawValue: 22)
     }
 }
+
+extension DeveloperNotification {
+    /// Google's name of the event, such as `SUBSCRIPTION_RENEWED`. A number without a known name follows the kind of the
+    /// notification, as in `SUBSCRIPTION_99`.
+    package var typeName: String {
+        if let event = subscriptionNotification?.notificationType {
+            return "SUBSCRIPTION_" + (SubscriptionEvent.names[event] ?? "\(event.rawValue)")
+        }
+        if let type = oneTimeProductNotification?.notificationType {
+            return "ONE_TIME_PRODUCT_" + ([1: "PURCHASED", 2: "CANCELED"][type] ?? "\(type)")
+        }
+        return voidedPurchaseNotification != nil ? "VOIDED_PURCHASE" : "TEST"
+    }
+}
+
+extension DeveloperNotification.SubscriptionEvent {
+    fileprivate static let names: [Self: String] = [
+        .recovered: "RECOVERED", .renewed: "RENEWED", .canceled: "CANCELED", .purchased: "PURCHASED",
+        .onHold: "ON_HOLD", .inGracePeriod: "IN_GRACE_PERIOD", .restarted: "RESTARTED", .deferred: "DEFERRED",
+        .paused: "PAUSED", .pauseScheduleChanged: "PAUSE_SCHEDULE_CHANGED", .revoked: "REVOKED", .expired: "EXPIRED",
+        .cancellationScheduled: "CANCELLATION_SCHEDULED", .priceChangeUpdated: "PRICE_CHANGE_UPDATED",
+        .pendingPurchaseCanceled: "PENDING_PURCHASE_CANCELED",
+        .priceStepUpConsentUpdated: "PRICE_STEP_UP_CONSENT_UPDATED",
+    ]
+}

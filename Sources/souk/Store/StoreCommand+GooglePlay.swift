@@ -12,6 +12,15 @@ extension StoreCommand {
     static let googlePlay: [Command] =
         [
             action(
+                "play products", "List what Google Play sells in a country, with prices",
+                options: [.init(name: "region", value: "CODE", help: "the country such as US (that of the catalogue)")]
+            ) { client, arguments in
+                try await client.ask(
+                    .get, StorePath("/play/products", query: [("region", arguments.text("region"))]),
+                    as: StoreControlWire.PlayProducts.self
+                ) { StoreText.table(["product", "option, base plan or offer", "price"], $0.products.flatMap(rows)) }
+            },
+            action(
                 "play buy ACCOUNT PRODUCT", "Buy a product or a subscription on Google Play",
                 options: [
                     .init(name: "base-plan", value: "ID", help: "the base plan (the first one that is sold)"),
@@ -65,6 +74,21 @@ extension StoreCommand {
                         })
                 }
             },
+            action("play orders ACCOUNT", "List the orders of an account on Google Play, newest last") {
+                client, arguments in
+                try await client.ask(
+                    .get, "/accounts/\(arguments.operands[0])/play-orders", as: StoreControlWire.PlayOrders.self
+                ) {
+                    StoreText.table(
+                        ["order", "product", "state", "total", "at (UTC)", "until (UTC)"],
+                        $0.orders.map {
+                            [
+                                $0.orderID, $0.productID.rawValue, $0.state, text($0.total), StoreText.date($0.at),
+                                StoreText.date($0.until),
+                            ]
+                        })
+                }
+            },
             play("show", "Show a purchase on Google Play", method: .get),
             play("acknowledge", "Acknowledge a purchase, as the app does"),
             play("consume", "Consume a one-time product, as the app does"),
@@ -99,23 +123,73 @@ extension StoreCommand {
             }
         }
         + [
-            action("play notifications", "List the real-time developer notifications of Google Play, newest last") {
-                client, _ in
-                try await client.ask(.get, "/play/notifications", as: StoreControlWire.PlayNotifications.self) {
+            action(
+                "play notifications", "List the real-time developer notifications of Google Play, newest last",
+                options: [
+                    .init(name: "account", value: "A", help: "only notifications about purchases of this account"),
+                    .init(name: "after", value: "N", help: "only notifications with a higher number"),
+                    .init(name: "limit", value: "N", help: "the largest number of notifications, 1 to 1000 (100)"),
+                ]
+            ) { client, arguments in
+                let query: [(String, String?)] = [
+                    ("account", arguments.text("account")),
+                    ("after", try arguments.integer("after", in: 0...(1 << 53)).map(String.init)),
+                    ("limit", try arguments.integer("limit", in: 1...1000).map(String.init)),
+                ]
+                return try await client.ask(
+                    .get, StorePath("/play/notifications", query: query), as: StoreControlWire.PlayNotifications.self
+                ) {
                     StoreText.table(
-                        ["number", "at (UTC)", "type", "attempts", "result", "again (UTC)"],
+                        ["number", "at (UTC)", "type", "account", "attempts", "result", "again (UTC)"],
                         $0.notifications.map {
                             [
-                                "\($0.number)", StoreText.date($0.at), $0.type, "\($0.attempts)", $0.result ?? "–",
-                                StoreText.date($0.due),
+                                "\($0.number)", StoreText.date($0.at), $0.type, $0.account ?? "–",
+                                "\($0.attempts.count)",
+                                $0.attempts.last?.result ?? "–", StoreText.date($0.due),
                             ]
                         })
                 }
+            },
+            action("play deliver", "Send the notifications of Google Play that are due, and wait") { client, _ in
+                try await client.ask(
+                    .post, "/play/notifications/deliver", as: StoreControlWire.Deliveries.self,
+                    doing: "sending notifications"
+                ) {
+                    $0.waiting == 0
+                        ? "all have arrived"
+                        : "\($0.waiting) will be sent again, the next at \(StoreText.date($0.next))"
+                }
+            },
+            action("play resend NUMBER", "Send a notification of Google Play again") { client, arguments in
+                try await client.ask(
+                    .post, "/play/notifications/\(arguments.operands[0])/resend",
+                    as: StoreControlWire.PlayNotification.self
+                ) { "\($0.number) \($0.type) is sent again" }
             },
             action("play test-notification", "Send a test notification of Google Play") { client, _ in
                 try await client.ask(.post, "/play/test-notification", text: "sent")
             },
         ]
+
+    /// The prices of a product: one row for each option, base plan and offer.
+    private static func rows(of product: StoreControlWire.PlayProduct) -> [[String]] {
+        let plans = (product.basePlans ?? []).map { plan in
+            [product.productID.rawValue, plan.basePlanID, "\(text(plan.price)) / \(plan.period.iso8601)"]
+        }
+        let offers = (product.offers ?? []).map { offer in
+            let phases = offer.phases.map { "\($0.count) × \(text($0.price)) / \($0.duration.iso8601)" }
+            return [
+                product.productID.rawValue, "\(offer.basePlanID), offer \(offer.offerID)",
+                phases.joined(separator: ", then "),
+            ]
+        }
+        let options = (product.options ?? []).map {
+            [product.productID.rawValue, $0.purchaseOptionID, text($0.price)]
+        }
+        return options + plans + offers
+    }
+
+    private static func text(_ price: Price) -> String { "\(price.amount) \(price.currency)" }
 
     private static func play(_ word: String, _ summary: String, method: HTTPRequest.Method = .post) -> Command {
         action("play \(word) TOKEN", summary) { client, arguments in

@@ -182,6 +182,19 @@ struct PlayDatabase {
         }
     }
 
+    /// Returns the orders of an account's purchases, oldest first.
+    func orders(of account: Int64) throws -> [AndroidPublisher.Order] {
+        try sql.query(
+            """
+            SELECT play_order.body AS body FROM play_purchase JOIN play_order ON play_order.token = play_purchase.token
+            WHERE play_purchase.account = ?1 ORDER BY play_order.at, play_purchase.number, play_order.id
+            """, [.integer(account)]
+        ).map { row in
+            let body: String = try row["body"]
+            return try WireJSON.decode(AndroidPublisher.Order.self, from: Array(body.utf8))
+        }
+    }
+
     private func voidedPurchase(ofOrder id: String) throws -> Int64? {
         try sql.first("SELECT id FROM play_voided WHERE order_id = ?1", [.text(id)])?["id"]
     }

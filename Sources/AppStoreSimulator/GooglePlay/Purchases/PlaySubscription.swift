@@ -106,7 +106,8 @@ struct PlaySubscription: Codable, Sendable, Hashable {
         [stateChange, info.isAcknowledged || isEnded ? nil : info.acknowledgeBy].compactMap(\.self).min()
     }
 
-    private var stateChange: Date? {
+    /// The instant at which time changes the state next.
+    var stateChange: Date? {
         switch state {
         case .active, .canceled: paidUntil
         case .inGracePeriod, .onHold, .paused: stateUntil

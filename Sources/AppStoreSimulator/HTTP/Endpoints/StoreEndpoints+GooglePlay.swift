@@ -6,7 +6,24 @@ extension StoreEndpoints {
     private static let purchasePath = "/control/v1/play/purchases/{purchase}"
 
     /// The control of Google Play. Every endpoint refuses with `notNow` if the store has no Google Play.
-    static let googlePlay: [Endpoint<StoreHandler>] = [
+    static let googlePlay: [Endpoint<StoreHandler>] = playCatalogue + playPurchases + playNotifications
+
+    private static let playCatalogue: [Endpoint<StoreHandler>] = [
+        endpoint(
+            .get, "/control/v1/play/products", "playProducts", "What Google Play sells in a country, with prices",
+            parameters: [
+                .init("region", in: .query, .region, "a country or region such as US; by default that of the catalogue")
+            ], refusals: [.notNow]
+        ) { call in try call.store.playProducts(in: call.query["region"]) },
+        endpoint(
+            .get, "/control/v1/accounts/{account}/play-orders", "playOrders",
+            "All orders of an account on Google Play, oldest first", refusals: [.notNow]
+        ) { call in
+            StoreControlWire.PlayOrders(orders: try await call.store.playOrders(of: try call.account))
+        },
+    ]
+
+    private static let playPurchases: [Endpoint<StoreHandler>] = [
         endpoint(
             .post, "/control/v1/accounts/{account}/play-buy", "playBuy", "Buy on Google Play for an account",
             taking: StoreControlWire.PlayBuy.self,
@@ -38,17 +55,41 @@ extension StoreEndpoints {
         action("recover", "playRecover", "Let the payments work again", .recover),
         refund("refund", "playRefund", "Refund an order of a purchase, and end the purchase", chargeback: false),
         refund("chargeback", "playChargeback", "Let a bank take the payment of an order back", chargeback: true),
+    ]
+
+    private static let notificationPath = "/control/v1/play/notifications"
+
+    private static let playNotifications: [Endpoint<StoreHandler>] = [
         endpoint(
-            .get, "/control/v1/play/notifications", "playNotifications",
-            "List the real-time developer notifications of Google Play, oldest first",
+            .get, notificationPath, "playNotifications",
+            "List the real-time developer notifications of Google Play, oldest first, with their attempts",
             parameters: [
+                .init("account", in: .query, .name, "only notifications about purchases of this account"),
                 .init("after", in: .query, .integer(0...(1 << 53)), "only notifications with a higher number"),
                 .init("limit", in: .query, .integer(1...1000), "the maximum number of notifications (100)"),
-            ], refusals: [.notNow]
+            ], refusals: [.unknownAccount, .notNow]
         ) { call in
             StoreControlWire.PlayNotifications(
                 notifications: try await call.store.playNotifications(
-                    after: call.integer("after") ?? 0, limit: Int(call.integer("limit") ?? 100)))
+                    of: call.identifier("account"), after: call.integer("after") ?? 0,
+                    limit: Int(call.integer("limit") ?? 100)))
+        },
+        endpoint(
+            .post, notificationPath + "/deliver", "playDeliver",
+            "Send every notification of Google Play that is due, and wait until it is sent", refusals: [.notNow]
+        ) { call in
+            let left = try await call.store.deliverPlayNotifications()
+            return StoreControlWire.Deliveries(waiting: left.waiting, next: left.next)
+        },
+        endpoint(
+            .post, notificationPath + "/{number}/resend", "playResend",
+            "Send a notification of Google Play again, even if it has arrived", refusals: [.notNow]
+        ) { call in
+            guard let number = Int64(call.path["number"]), ColumnRange.key.contains(number) else {
+                throw SimulatorError(
+                    .unknownNotification, "The number of a notification is a whole number, 1 or more.")
+            }
+            return try await call.store.resendPlayNotification(number)
         },
         endpoint(
             .post, "/control/v1/play/test-notification", "playTestNotification",

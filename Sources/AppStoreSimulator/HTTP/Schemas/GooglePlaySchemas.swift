@@ -3,9 +3,10 @@ import SimulatorControl
 import StoreModel
 
 extension WireSchema {
-    fileprivate static let region = text("a country or region such as US", pattern: "^[A-Z]{2}$") {
+    static let region = text("a country or region such as US", pattern: "^[A-Z]{2}$") {
         $0.utf8.count == 2 && $0.utf8.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0) }
     }.example("US")
+    fileprivate static let playKind = choice(["product", "subscription"])
 }
 
 extension StoreControlWire.PlayBuy: WireModel {
@@ -41,9 +42,15 @@ extension StoreControlWire.PlayPurchase: WireModel {
     static let schema = WireSchema.object([
         .required("account", .text), .required("productID", .product), .required("purchaseToken", .name),
         .required("orderID", .name.described("the latest order that was paid")),
-        .required("kind", .choice(["product", "subscription"])), .required("state", .text),
-        .required("isAcknowledged", .flag), .optional("basePlanID", .text), .optional("offerID", .text),
-        .optional("expiryTime", .date), .optional("isConsumed", .flag),
+        .required("kind", .playKind), .required("state", .text),
+        .required("isAcknowledged", .flag),
+        .optional("acknowledgeBy", .date.described("the refund of a purchase that is not acknowledged before")),
+        .optional("quantity", .integer), .optional("basePlanID", .text), .optional("offerID", .text),
+        .optional("expiryTime", .date), .optional("autoRenews", .flag),
+        .optional("changesAt", .date.described("the time of the next change of the state")),
+        .optional("paymentsFail", .flag),
+        .optional("scheduledPause", .period.described("the pause from the end of the period on")),
+        .optional("isConsumed", .flag),
     ])
 }
 
@@ -73,9 +80,16 @@ extension StoreControlWire.PlayNotification: WireModel {
     static let schemaName = "PlayNotification"
     static let schema = WireSchema.object([
         .required("number", .integer), .required("at", .date),
-        .required("type", .text.described("the notification and its type, such as subscription 4")),
-        .optional("purchaseToken", .name), .required("attempts", .integer),
-        .optional("result", .text.described("the status or the error of the latest attempt")),
+        .required("type", .text.described("Google's name, such as SUBSCRIPTION_RENEWED")), .optional("account", .text),
+        .optional("productID", .product), .optional("purchaseToken", .name),
+        .optional("orderID", .name.described("the order of a voided purchase")),
+        .required(
+            "attempts",
+            .array(
+                .object([
+                    .required("at", .date),
+                    .optional("result", .text.described("the status of the response, or a word for a failure")),
+                ]))),
         .optional("due", .date.described("the time of the next attempt")),
     ])
 }
@@ -84,5 +98,62 @@ extension StoreControlWire.PlayNotifications: WireModel {
     static let schemaName = "PlayNotifications"
     static let schema = WireSchema.object([
         .required("notifications", .array(of: StoreControlWire.PlayNotification.self))
+    ])
+}
+
+extension StoreControlWire.PlayProducts: WireModel {
+    static let schemaName = "PlayProducts"
+    static let schema = WireSchema.object([
+        .required("regionCode", .region), .required("products", .array(of: StoreControlWire.PlayProduct.self)),
+    ])
+}
+
+extension StoreControlWire.PlayProduct: WireModel {
+    static let schemaName = "PlayProduct"
+    static let schema = WireSchema.object([
+        .required("productID", .product), .required("title", .text), .required("kind", .playKind),
+        .optional(
+            "options",
+            .array(
+                .object([
+                    .required("purchaseOptionID", .text), .required("price", .of(Price.self)),
+                    .required("allowsSeveral", .flag),
+                ]))),
+        .optional(
+            "basePlans",
+            .array(
+                .object([
+                    .required("basePlanID", .text),
+                    .required("kind", .choice(["autoRenewing", "prepaid", "installments"])),
+                    .required("period", .period), .required("price", .of(Price.self)),
+                    .optional("committedPayments", .integer),
+                ]))),
+        .optional(
+            "offers",
+            .array(
+                .object([
+                    .required("offerID", .text), .required("basePlanID", .text),
+                    .required("phases", .array(phase)),
+                ]))),
+    ])
+
+    private static let phase = WireSchema.object([
+        .required("duration", .period), .required("count", .integer), .required("price", .of(Price.self)),
+    ])
+}
+
+extension StoreControlWire.PlayOrders: WireModel {
+    static let schemaName = "PlayOrders"
+    static let schema = WireSchema.object([.required("orders", .array(of: StoreControlWire.PlayOrder.self))])
+}
+
+extension StoreControlWire.PlayOrder: WireModel {
+    static let schemaName = "PlayOrder"
+    static let schema = WireSchema.object([
+        .required("orderID", .name), .required("purchaseToken", .name), .required("productID", .product),
+        .required("state", .text.described("Google's name, such as PROCESSED")), .required("at", .date),
+        .required("total", .of(Price.self)), .optional("quantity", .integer),
+        .optional("phase", .text.described("Google's name of the phase, such as BASE")), .optional("from", .date),
+        .optional("until", .date), .optional("refundedAt", .date.described("the time of the latest refund")),
     ])
 }
