@@ -168,7 +168,8 @@ struct FrontDeskCommandTests {
     /// Makes purchases on Google Play for which every action is possible.
     private func fillGooglePlay(_ service: SoukService) async throws {
         for (purchase, actions) in [
-            ("plus", []), ("pro", ["pause TOKEN P1M", "hold TOKEN"]), ("max", ["cancel TOKEN"]), ("credits", []),
+            ("plus", []), ("pro", ["pause TOKEN P1M", "hold TOKEN", "price-change TOKEN 9.99"]),
+            ("max", ["cancel TOKEN"]), ("credits", []),
             ("gems --pending", []),
         ] {
             let buy =

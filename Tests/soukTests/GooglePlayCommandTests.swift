@@ -28,11 +28,15 @@ import Testing
         ("playPurchases", "play purchases ada", nil), ("playCancel", "play cancel $PLUS", nil),
         ("playRestart", "play restart $PLUS", nil), ("playPause", "play pause $PLUS P1M", nil),
         ("playResume", "play resume $PLUS", nil), ("playHold", "play hold $PLUS", nil),
-        ("playRecover", "play recover $PLUS", nil), ("playBuy", "play buy ada credits --quantity 2", "CREDITS"),
+        ("playRecover", "play recover $PLUS", nil), ("playPriceChange", "play price-change $PLUS 5.99", nil),
+        ("playAgree", "play agree $PLUS", nil), ("playPriceChange", "play price-change $PLUS 6 --opt-out", nil),
+        ("playBuy", "play buy ada credits --quantity 2", "CREDITS"),
         ("playConsume", "play consume $CREDITS", nil), ("playBuy", "play buy ada credits --pending", "WAITS"),
         ("playComplete", "play complete $WAITS", nil), ("playRefund", "play refund $WAITS", nil),
         ("playBuy", "play buy ada credits --pending --test", "DECLINED"),
-        ("playDecline", "play decline $DECLINED", nil), ("playChargeback", "play chargeback $CREDITS", nil),
+        ("playDecline", "play decline $DECLINED", nil), ("playRefund", "play refund $CREDITS --quantity 1", nil),
+        ("playRequestChargeback", "play request-chargeback $CREDITS", nil),
+        ("playChargeback", "play chargeback $CREDITS", nil),
         ("playTestNotification", "play test-notification", nil),
         ("playNotifications", "play notifications --account ada --limit 5", nil),
         ("playNotifications", "play notifications", nil), ("playDeliver", "play deliver", nil),
@@ -60,7 +64,8 @@ import Testing
             if let name = step.name { names[name] = json.json?["purchaseToken"]?.stringValue }
         }
         for wrong in [
-            "play buy ada plus --replacement-mode NONE", "play pause token never", "play notifications --limit 0",
+            "play buy ada plus --replacement-mode NONE", "play pause token never", "play refund token --quantity 0",
+            "play notifications --limit 0",
             "play buy ada plus --quantity 0",
         ] { #expect(try await store(service, wrong).status == 2, "\(wrong)") }
         for missing in ["play cancel unknown", "play resend 99", "play resend x", "play orders nobody"] {

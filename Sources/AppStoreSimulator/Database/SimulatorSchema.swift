@@ -506,6 +506,20 @@ enum SimulatorSchema {
             SELECT id, attempts, at, coalesce(result, 'OTHER') FROM play_notification WHERE attempts > 0;
         ALTER TABLE play_notification DROP COLUMN result;
 
+        -- An order can have several refunds of a part of its quantity.
+        ALTER TABLE play_voided RENAME TO play_voided_before;
+        CREATE TABLE play_voided (
+            id INTEGER PRIMARY KEY,
+            order_id TEXT NOT NULL REFERENCES play_order (id),
+            at INTEGER NOT NULL,
+            is_subscription INTEGER NOT NULL,
+            is_partial INTEGER NOT NULL,
+            body TEXT NOT NULL
+        ) STRICT;
+        INSERT INTO play_voided SELECT id, order_id, at, is_subscription, 0, body FROM play_voided_before;
+        DROP TABLE play_voided_before;
+        CREATE UNIQUE INDEX play_voided_of_order ON play_voided (order_id) WHERE is_partial = 0;
+
         CREATE INDEX play_order_of_purchase ON play_order (token, at);
         """
 }

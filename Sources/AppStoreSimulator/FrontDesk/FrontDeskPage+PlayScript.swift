@@ -17,7 +17,7 @@ extension FrontDeskPage {
           : priceOf(price) + (count > 1 ? " every " + periodText(duration).replace(/^1 /, "") : "") + " for " + periodText(duration, count);
         const playOfferText = (offer) => offer.phases.map(phaseText).join(", then ");
         const planKinds = { autoRenewing: "renews", prepaid: "prepaid", installments: "instalments" };
-        const replacementModes = ["WITH_TIME_PRORATION", "CHARGE_PRORATED_PRICE", "WITHOUT_PRORATION", "CHARGE_FULL_PRICE"];
+        const replacementModes = ["WITH_TIME_PRORATION", "CHARGE_PRORATED_PRICE", "WITHOUT_PRORATION", "CHARGE_FULL_PRICE", "DEFERRED"];
 
         const playBuy = (product, account) => {
           const plans = product.basePlans || [], options = product.options || [];
@@ -71,6 +71,7 @@ extension FrontDeskPage {
           pending: ["waits for payment", "warn"], purchased: ["purchased", "good"], cancelled: ["cancelled", "bad"], active: ["active", "good"], canceled: ["cancelled", "warn"],
           inGracePeriod: ["grace period", "warn"], onHold: ["account hold", "bad"], paused: ["paused", "warn"], expired: ["expired", ""], pendingPurchaseCanceled: ["declined", ""],
         };
+        const isReviewed = ({ refundReview }) => refundReview && !refundReview.isDecided;
         // The next dates of a purchase, and what happens then: [date, text].
         const playDates = (purchase) => {
           const name = playName(purchase.productID), { scheduledPause, paymentsFail, autoRenews } = purchase;
@@ -78,7 +79,7 @@ extension FrontDeskPage {
             active: scheduledPause ? name + " is paused" : paymentsFail ? "the payment of " + name + " fails" : name + (autoRenews ? " renews" : " ends"), canceled: name + " ends",
             inGracePeriod: "the grace period of " + name + " ends", onHold: "the account hold of " + name + " ends", paused: "the pause of " + name + " ends",
           };
-          return [[purchase.changesAt, texts[purchase.state]], [purchase.acknowledgeBy, name + " is refunded unless it is acknowledged"]].filter(([date]) => date);
+          return [[purchase.changesAt, texts[purchase.state]], [purchase.acknowledgeBy, name + " is refunded unless it is acknowledged"], [isReviewed(purchase) && purchase.refundReview.deadline, "the chargeback of " + name + " is decided"]].filter(([date]) => date);
         };
 
         const playPath = (token, word) => path("play", "purchases", token, word);
@@ -91,14 +92,23 @@ extension FrontDeskPage {
           plan: ({ period = "P1M" }) => ({ call: ["POST", playPath(purchase.purchaseToken, "pause"), { period }], command: command("play pause", [purchase.purchaseToken, period]),
             done: "The subscription pauses at the end of its period." }),
         });
-        const playRefund = (purchase, label, word, warning, canKeep) => {
+        const playPriceChange = (purchase) => ({
+          label: "Change price", title: "Change the price of " + playName(purchase.productID) + " for this subscriber",
+          fields: [{ name: "price", label: "New price in the currency of the subscription", required: true, pattern: "(0|[1-9][0-9]{0,5})(\\.[0-9]{1,3})?", inputmode: "decimal", hint: "A number such as 5.99" },
+            { name: "isOptOut", label: "An increase needs no consent (opt-out)", type: "checkbox" }],
+          plan: ({ price = "", isOptOut = false }) => ({ call: ["POST", playPath(purchase.purchaseToken, "price-change"), { price, ...(isOptOut && { isOptOut }) }],
+            command: command("play price-change", [purchase.purchaseToken, price], isOptOut ? ["--opt-out"] : []), done: "The price changes to " + price + " at a later renewal." }),
+        });
+        const consentOf = ({ priceChange, priceStepUp }) => (priceChange && priceChange.state === "OUTSTANDING") || (priceStepUp && priceStepUp.state === "PENDING");
+        const playRefund = (purchase, label, word, warning, done, isRefund = false) => {
           const orders = state.playOrders.filter((order) => order.purchaseToken === purchase.purchaseToken && order.state !== "REFUNDED").reverse();
           return {
             label, title: label + " of " + playName(purchase.productID) + "?", isRisky: true, submitLabel: label, warning,
             fields: [{ name: "order", label: "Order", options: [["", "the latest one"], ...orders.map((order) => [order.orderID, order.orderID + ", " + priceOf(order.total)])] },
-              canKeep && { name: "keeps", label: "The customer keeps the purchase", type: "checkbox" }].filter(Boolean),
-            plan: ({ order = "", keeps = false }) => ({ call: ["POST", playPath(purchase.purchaseToken, word), { ...(order && { orderID: order }), ...(keeps && { keepsPurchase: true }) }],
-              command: command("play " + word, [purchase.purchaseToken], [...(order ? ["--order", order] : []), ...(keeps ? ["--keep"] : [])]), done: "The payment is returned." }),
+              isRefund && purchase.refundableQuantity > 1 && { name: "quantity", label: "Quantity (optional)", type: "number", min: 1, max: purchase.refundableQuantity, hint: "Without it, all items are refunded." },
+              isRefund && { name: "keeps", label: "The customer keeps the purchase", type: "checkbox" }].filter(Boolean),
+            plan: ({ order = "", quantity = "", keeps = false }) => ({ call: ["POST", playPath(purchase.purchaseToken, word), { ...(order && { orderID: order }), ...(quantity && { quantity: Number(quantity) }), ...(keeps && { keepsPurchase: true }) }],
+              command: command("play " + word, [purchase.purchaseToken], [...(order ? ["--order", order] : []), ...(quantity ? ["--quantity", quantity] : []), ...(keeps ? ["--keep"] : [])]), done }),
           };
         };
         const playPeriod = (purchase) => {
@@ -117,9 +127,12 @@ extension FrontDeskPage {
             autoRenews && actionButton("Cancel", "cancel", "The renewal is off."), word === "canceled" && actionButton("Restart", "restart", "The renewal is on again."),
             word === "active" && autoRenews && button(playPause(purchase), about), (word === "paused" || purchase.scheduledPause) && actionButton("Resume", "resume", "The pause is over."),
             autoRenews && !paymentsFail && actionButton("Fail payments", "hold", "Payments fail from the next renewal on."), paymentsFail && actionButton("Recover", "recover", "Payments work again."),
+            consentOf(purchase) && actionButton("Agree to the price", "agree", "The customer agreed to the new price.", { tone: "main" }),
+            autoRenews && !purchase.replacesAtEnd && (playPlan(purchase) || {}).kind === "autoRenewing" && button(playPriceChange(purchase), about),
             purchase.kind === "subscription" && playPeriod(purchase),
-            button(playRefund(purchase, "Refund", "refund", "The customer loses access, unless the customer keeps the purchase.", true), about),
-            button(playRefund(purchase, "Chargeback", "chargeback", "The customer's bank takes the payment back, and the customer loses access.", false), about),
+            button(playRefund(purchase, "Refund", "refund", "The customer loses access, unless the customer keeps the purchase or other items of it.", "The payment is returned.", true), about),
+            button(playRefund(purchase, "Chargeback", "chargeback", "The customer's bank takes the payment back, and the customer loses access.", "The payment is returned."), about),
+            !isReviewed(purchase) && button(playRefund(purchase, "Request chargeback", "request-chargeback", "The developer can review the chargeback within 24 hours. Then it is decided.", "The chargeback is under review for 24 hours."), about),
           ];
         };
 
@@ -160,7 +173,10 @@ extension FrontDeskPage {
               const [word, tone] = playStates[purchase.state] || [purchase.state, ""], dates = playDates(purchase), code = [purchase.basePlanID, purchase.offerID].filter(Boolean).join(", ");
               return make("li", {}, make("div", { class: "line" }, make("h4", {}, playName(purchase.productID), purchase.quantity > 1 && " × " + purchase.quantity), code && make("code", {}, code), pill(word, tone),
                 purchase.acknowledgeBy ? pill("acknowledge " + leftText(purchase.acknowledgeBy), "warn") : purchase.isAcknowledged && pill("acknowledged", "plain"),
-                purchase.isConsumed && pill("consumed", "plain"), purchase.paymentsFail && pill("payments fail", "bad"), purchase.scheduledPause && pill("pause of " + periodText(purchase.scheduledPause), "warn")),
+                purchase.isConsumed && pill("consumed", "plain"), isReviewed(purchase) && pill("chargeback under review" + (purchase.refundReview.preference ? ": " + purchase.refundReview.preference.toLowerCase() : ""), "bad"), purchase.paymentsFail && !isOver(purchase) && pill("payments fail", "bad"), purchase.scheduledPause && pill("pause of " + periodText(purchase.scheduledPause), "warn"), purchase.replacesAtEnd && pill("deferred", "warn"),
+                purchase.priceChange && purchase.priceChange.state !== "APPLIED" && !isOver(purchase) && pill("price change " + purchase.priceChange.state.toLowerCase(), "warn"), purchase.priceStepUp && purchase.priceStepUp.state !== "COMPLETED" && !isOver(purchase) && pill("price step-up " + purchase.priceStepUp.state.toLowerCase(), "warn")),
+                purchase.replacesAtEnd && make("p", { class: "soft" }, "Until its first payment, the customer has " + playName(purchase.replacesAtEnd) + "."),
+                [purchase.priceChange, purchase.priceStepUp].filter((change) => change && change.at && !isOver(purchase)).map((change) => make("p", { class: "soft" }, "The price becomes " + priceOf(change.price) + " on ", timeElement(change.at), consentOf(purchase) ? ", if the customer agrees." : ".")),
                 dates.map(([date, text]) => make("p", { class: "soft" }, "On ", timeElement(date), ": ", text, ".")),
                 purchase.expiryTime && make("p", { class: "soft" }, Date.parse(purchase.expiryTime) > now ? "Access until " : "Access ended on ", timeElement(purchase.expiryTime), "."),
                 make("p", { class: "soft" }, "Order ", make("code", {}, purchase.orderID), ", token ", make("code", { title: purchase.purchaseToken }, purchase.purchaseToken.slice(0, 12) + "…")),

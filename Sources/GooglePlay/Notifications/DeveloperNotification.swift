@@ -4,7 +4,7 @@ import Primitives
 /// A real-time developer notification: it names a purchase whose state changed. Fetch the purchase; nothing in the
 /// notification is signed.
 ///
-/// Exactly one of the four notifications is present.
+/// Exactly one of the five notifications is present.
 package struct DeveloperNotification: PlayResource {
     package var version: String?
     package var packageName: String?
@@ -12,6 +12,7 @@ package struct DeveloperNotification: PlayResource {
     package var subscriptionNotification: Subscription?
     package var oneTimeProductNotification: OneTimeProduct?
     package var voidedPurchaseNotification: VoidedPurchase?
+    package var pendingRefundReviewNotification: PendingRefundReview?
     package var testNotification: Test?
 
     package init() {}
@@ -41,6 +42,19 @@ package struct DeveloperNotification: PlayResource {
         package var productType: Int?
         /// 1 in full, 2 a part of the quantity.
         package var refundType: Int?
+
+        package init() {}
+    }
+
+    /// A chargeback that the developer can review within 24 hours, with `orders.reviewrefund`.
+    package struct PendingRefundReview: PlayResource {
+        package var version: String?
+        package var pendingRefundToken: String?
+        package var orderId: String?
+        /// As `voidedReason` of a voided purchase.
+        package var refundReason: Int?
+        package var obfuscatedAccountId: String?
+        package var obfuscatedProfileId: String?
 
         package init() {}
     }
@@ -85,6 +99,7 @@ extension DeveloperNotification {
         if let type = oneTimeProductNotification?.notificationType {
             return "ONE_TIME_PRODUCT_" + ([1: "PURCHASED", 2: "CANCELED"][type] ?? "\(type)")
         }
+        if pendingRefundReviewNotification != nil { return "PENDING_REFUND_REVIEW" }
         return voidedPurchaseNotification != nil ? "VOIDED_PURCHASE" : "TEST"
     }
 }

@@ -6,8 +6,10 @@ import StoreModel
 
 extension StoreCommand {
     private static let replacementModes = [
-        "WITH_TIME_PRORATION", "CHARGE_PRORATED_PRICE", "WITHOUT_PRORATION", "CHARGE_FULL_PRICE",
+        "WITH_TIME_PRORATION", "CHARGE_PRORATED_PRICE", "WITHOUT_PRORATION", "CHARGE_FULL_PRICE", "DEFERRED",
     ]
+
+    private static let order = Command.Option(name: "order", value: "ID", help: "another order of the purchase")
 
     static let googlePlay: [Command] =
         [
@@ -106,20 +108,38 @@ extension StoreCommand {
             play("resume", "End a pause, or remove the scheduled one"),
             play("hold", "Let the payments fail: a grace period and an account hold follow"),
             play("recover", "Let the payments work again"),
+            action(
+                "play price-change TOKEN PRICE", "Change the price for a subscriber from a later renewal on",
+                options: [.init(name: "opt-out", help: "an increase needs no consent")]
+            ) { client, arguments in
+                let new = StoreControlWire.PlayNewPrice(
+                    price: arguments.operands[1], isOptOut: arguments.has("opt-out") ? true : nil)
+                return try await askForPurchase(client, arguments, "price-change", new)
+            },
+            play("agree", "Agree to the new price of a subscription, as the customer"),
         ]
         + [
-            ("refund", "Refund the latest order of a purchase"),
-            ("chargeback", "Take the latest payment back, as a bank"),
-        ]
-        .map { word, summary in
             action(
-                "play \(word) TOKEN", summary,
-                options: [.init(name: "order", value: "ID", help: "another order of the purchase")]
-                    + (word == "refund" ? [.init(name: "keep", help: "the customer keeps the purchase")] : [])
+                "play refund TOKEN", "Refund the latest order of a purchase",
+                options: [
+                    order, .init(name: "keep", help: "the customer keeps the purchase"),
+                    .init(name: "quantity", value: "N", help: "refund only some items of a one-time product"),
+                ]
             ) { client, arguments in
                 let refund = StoreControlWire.PlayRefund(
-                    orderID: arguments.text("order"), keepsPurchase: arguments.has("keep") ? true : nil)
-                return try await askForPurchase(client, arguments, word, refund)
+                    orderID: arguments.text("order"), keepsPurchase: arguments.has("keep") ? true : nil,
+                    quantity: try arguments.integer("quantity", in: 1...100))
+                return try await askForPurchase(client, arguments, "refund", refund)
+            }
+        ]
+        + [
+            ("chargeback", "Take the latest payment back, as a bank"),
+            ("request-chargeback", "Ask for the latest payment, as a bank; the developer can review it"),
+        ]
+        .map { word, summary in
+            action("play \(word) TOKEN", summary, options: [order]) { client, arguments in
+                try await askForPurchase(
+                    client, arguments, word, StoreControlWire.PlayChargeback(orderID: arguments.text("order")))
             }
         }
         + [

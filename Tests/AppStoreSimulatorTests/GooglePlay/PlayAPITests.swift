@@ -348,7 +348,7 @@ struct PlayAPITests {
         try await TestStore.withPlay { test, client in
             let token = try await test.playSubscribe("plus", "monthly")
             for path in [
-                "/orders/GPA.1:reviewrefund", "/purchases/subscriptionsv2/tokens/\(token):unknown",
+                "/orders/GPA.1:unknown", "/purchases/subscriptionsv2/tokens/\(token):unknown",
                 "/purchases/subscriptionsv2/tokens/\(token)", "/inappproducts",
             ] { try await client.refuses(501, "notImplemented", .post, path, [:]) }
         }

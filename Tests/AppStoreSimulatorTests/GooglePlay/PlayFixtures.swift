@@ -81,6 +81,9 @@ enum PlayFixtures {
             let token = try await test.playBuy("coins").purchaseToken
             _ = try await test.store.refundPlayPurchase(token, .init(), chargeback: true)
             try await test.playBuy("plus", "monthly", offer: "trial")
+            let several = try await test.playBuy("coins", account: "anna") { $0.quantity = 3 }.purchaseToken
+            _ = try await test.store.refundPlayPurchase(several, .init(quantity: 1))
+            _ = try await test.store.requestPlayChargeback(several)
             try await test.store.deliverPlayNotifications()
             let tables = try await test.store.exportState()["tables"]?.objectValue ?? [:]
             found.withLock { $0 = tables.filter { $0.key.hasPrefix("play_") }.map { ($0.key, $0.value) } }

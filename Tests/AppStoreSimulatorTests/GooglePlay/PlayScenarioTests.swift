@@ -67,6 +67,7 @@ struct PlayScenarioTests {
             ["receiver": [500, "down", 204]],
             ["advance": "P1M"],
             ["advance": "1h"],
+            ["advance": "1h"],
             [
                 "expect": [
                     "playNotifications": [

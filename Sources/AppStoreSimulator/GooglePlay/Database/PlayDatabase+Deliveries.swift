@@ -147,7 +147,9 @@ extension PlayDatabase {
         return StoreControlWire.PlayNotification(
             number: record.id, at: record.at.wholeMilliseconds, type: record.notification.typeName,
             account: try info.flatMap { try db.account($0.account) }?.name.rawValue, productID: info?.productID,
-            purchaseToken: record.token, orderID: record.notification.voidedPurchaseNotification?.orderId,
+            purchaseToken: record.token,
+            orderID: record.notification.voidedPurchaseNotification?.orderId
+                ?? record.notification.pendingRefundReviewNotification?.orderId,
             attempts: try db.sql.query(
                 "SELECT at, result FROM play_attempt WHERE notification = ?1 ORDER BY number", [.integer(record.id)]
             ).map { .init(at: try $0.date("at").wholeMilliseconds, result: try $0["result"]) },

@@ -53,8 +53,35 @@ extension StoreEndpoints {
         action("resume", "playResume", "End a pause, or remove the scheduled one", .resume),
         action("hold", "playHold", "Let the payments fail: a grace period and an account hold follow", .hold),
         action("recover", "playRecover", "Let the payments work again", .recover),
-        refund("refund", "playRefund", "Refund an order of a purchase, and end the purchase", chargeback: false),
-        refund("chargeback", "playChargeback", "Let a bank take the payment of an order back", chargeback: true),
+        endpoint(
+            .post, purchasePath + "/price-change", "playPriceChange",
+            "Change the price of a subscription for its subscriber, from a later renewal on",
+            taking: StoreControlWire.PlayNewPrice.self, refusals: [.notNow, .invalidValue]
+        ) { call, body in
+            try await call.store.perform(.changePrice(body), onPlayPurchase: call.path["purchase"])
+        },
+        action("agree", "playAgree", "Agree to the new price of a subscription, as the customer", .agree),
+        endpoint(
+            .post, purchasePath + "/refund", "playRefund",
+            "Refund an order of a purchase, and end the purchase; or refund some items of it",
+            taking: StoreControlWire.PlayRefund.self, isOptional: true, refusals: [.notNow, .invalidValue]
+        ) { call, body in
+            try await call.store.refundPlayPurchase(call.path["purchase"], body)
+        },
+        endpoint(
+            .post, purchasePath + "/chargeback", "playChargeback", "Let a bank take the payment of an order back",
+            taking: StoreControlWire.PlayChargeback.self, isOptional: true, refusals: [.notNow]
+        ) { call, body in
+            try await call.store.refundPlayPurchase(
+                call.path["purchase"], .init(orderID: body.orderID), chargeback: true)
+        },
+        endpoint(
+            .post, purchasePath + "/request-chargeback", "playRequestChargeback",
+            "Let a bank ask for the payment of an order, which the developer can review within 24 hours",
+            taking: StoreControlWire.PlayChargeback.self, isOptional: true, refusals: [.notNow]
+        ) { call, body in
+            try await call.store.requestPlayChargeback(call.path["purchase"], order: body.orderID)
+        },
     ]
 
     private static let notificationPath = "/control/v1/play/notifications"
@@ -105,17 +132,6 @@ extension StoreEndpoints {
     ) -> Endpoint<StoreHandler> {
         endpoint(.post, "\(purchasePath)/\(word)", id, summary, refusals: [.notNow]) { call in
             try await call.store.perform(action, onPlayPurchase: call.path["purchase"])
-        }
-    }
-
-    private static func refund(
-        _ word: String, _ id: String, _ summary: String, chargeback: Bool
-    ) -> Endpoint<StoreHandler> {
-        endpoint(
-            .post, "\(purchasePath)/\(word)", id, summary, taking: StoreControlWire.PlayRefund.self, isOptional: true,
-            refusals: [.notNow]
-        ) { call, body in
-            try await call.store.refundPlayPurchase(call.path["purchase"], body, chargeback: chargeback)
         }
     }
 }

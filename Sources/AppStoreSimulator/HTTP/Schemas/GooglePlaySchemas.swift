@@ -24,7 +24,9 @@ extension StoreControlWire.PlayBuy: WireModel {
         .optional("oldPurchaseToken", .name.described("the subscription that is replaced")),
         .optional(
             "replacementMode",
-            .choice(["WITH_TIME_PRORATION", "CHARGE_PRORATED_PRICE", "WITHOUT_PRORATION", "CHARGE_FULL_PRICE"])),
+            .choice([
+                "WITH_TIME_PRORATION", "CHARGE_PRORATED_PRICE", "WITHOUT_PRORATION", "CHARGE_FULL_PRICE", "DEFERRED",
+            ])),
     ])
 }
 
@@ -45,12 +47,34 @@ extension StoreControlWire.PlayPurchase: WireModel {
         .required("kind", .playKind), .required("state", .text),
         .required("isAcknowledged", .flag),
         .optional("acknowledgeBy", .date.described("the refund of a purchase that is not acknowledged before")),
-        .optional("quantity", .integer), .optional("basePlanID", .text), .optional("offerID", .text),
+        .optional("quantity", .integer), .optional("refundableQuantity", .integer),
+        .optional("refundReview", .of(StoreControlWire.PlayRefundReview.self)), .optional("basePlanID", .text),
+        .optional("offerID", .text),
         .optional("expiryTime", .date), .optional("autoRenews", .flag),
         .optional("changesAt", .date.described("the time of the next change of the state")),
         .optional("paymentsFail", .flag),
         .optional("scheduledPause", .period.described("the pause from the end of the period on")),
-        .optional("isConsumed", .flag),
+        .optional("replacesAtEnd", .product.described("the product until a deferred replacement takes effect")),
+        .optional("priceChange", .of(StoreControlWire.PlayPriceChange.self)),
+        .optional("priceStepUp", .of(StoreControlWire.PlayPriceChange.self)), .optional("isConsumed", .flag),
+    ])
+}
+
+extension StoreControlWire.PlayPriceChange: WireModel {
+    static let schemaName = "PlayPriceChange"
+    static let schema = WireSchema.object([
+        .required("price", .of(Price.self)),
+        .optional("mode", .text.described("Google's name, such as PRICE_INCREASE")),
+        .required("state", .text.described("Google's name, such as OUTSTANDING")),
+        .optional("at", .date.described("the first renewal at the price, or the deadline of the consent")),
+    ])
+}
+
+extension StoreControlWire.PlayNewPrice: WireModel {
+    static let schemaName = "PlayNewPrice"
+    static let schema = WireSchema.object([
+        .required("price", .price),
+        .optional("isOptOut", .flag.described("whether an increase needs no consent")),
     ])
 }
 
@@ -73,6 +97,20 @@ extension StoreControlWire.PlayRefund: WireModel {
     static let schema = WireSchema.object([
         .optional("orderID", .name.described("by default the latest order")),
         .optional("keepsPurchase", .flag.described("whether the customer keeps the purchase; by default it ends")),
+        .optional("quantity", .integer(1...100).described("the number of items that are refunded; by default all")),
+    ])
+}
+
+extension StoreControlWire.PlayChargeback: WireModel {
+    static let schemaName = "PlayChargeback"
+    static let schema = WireSchema.object([.optional("orderID", .name.described("by default the latest order"))])
+}
+
+extension StoreControlWire.PlayRefundReview: WireModel {
+    static let schemaName = "PlayRefundReview"
+    static let schema = WireSchema.object([
+        .required("orderID", .name), .required("deadline", .date.described("the time of the decision")),
+        .optional("preference", .text.described("Google's name, such as DECLINE")), .required("isDecided", .flag),
     ])
 }
 
