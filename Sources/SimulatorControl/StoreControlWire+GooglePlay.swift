@@ -78,16 +78,36 @@ extension StoreControlWire {
         /// The name of the state, such as `active` or `purchased`.
         package var state: String
         package var isAcknowledged: Bool
+        /// The instant at which the purchase is refunded unless it is acknowledged before; absent if that cannot happen.
+        package var acknowledgeBy: Date?
+        package var quantity: Int?
+        /// The items of a one-time product that were not refunded.
+        package var refundableQuantity: Int?
+        /// The latest review of a chargeback.
+        package var refundReview: PlayRefundReview?
         package var basePlanID: String?
         package var offerID: String?
         package var expiryTime: Date?
+        /// Whether another period follows the present one.
+        package var autoRenews: Bool?
+        /// The instant at which time changes the state next, such as the end of the period or of an account hold.
+        package var changesAt: Date?
+        /// Whether the payments of a subscription fail.
+        package var paymentsFail: Bool?
+        /// The length of the pause that begins at the end of the period.
+        package var scheduledPause: SubscriptionPeriod?
+        /// The product that the customer has until a deferred replacement takes effect.
+        package var replacesAtEnd: ProductID?
+        /// The latest change of the price for existing subscribers.
+        package var priceChange: PlayPriceChange?
+        /// The latest consent to a higher price after an offer.
+        package var priceStepUp: PlayPriceChange?
         /// Whether a one-time product was consumed.
         package var isConsumed: Bool?
 
         package init(
             account: String, productID: ProductID, purchaseToken: String, orderID: String, kind: String, state: String,
-            isAcknowledged: Bool, basePlanID: String? = nil, offerID: String? = nil, expiryTime: Date? = nil,
-            isConsumed: Bool? = nil
+            isAcknowledged: Bool, acknowledgeBy: Date? = nil
         ) {
             self.account = account
             self.productID = productID
@@ -96,16 +116,40 @@ extension StoreControlWire {
             self.kind = kind
             self.state = state
             self.isAcknowledged = isAcknowledged
-            self.basePlanID = basePlanID
-            self.offerID = offerID
-            self.expiryTime = expiryTime
-            self.isConsumed = isConsumed
+            self.acknowledgeBy = acknowledgeBy
         }
     }
 
     package struct PlayPurchases: Codable, Sendable, Equatable {
         package var purchases: [PlayPurchase]
         package init(purchases: [PlayPurchase]) { self.purchases = purchases }
+    }
+
+    /// A new price of a subscription, with Google's names for the mode and the state.
+    package struct PlayPriceChange: Codable, Sendable, Equatable {
+        package var price: Price
+        package var mode: String?
+        package var state: String
+        /// The first renewal at the price, or the deadline of the consent.
+        package var at: Date?
+        package init(price: Price, mode: String? = nil, state: String, at: Date? = nil) {
+            self.price = price
+            self.mode = mode
+            self.state = state
+            self.at = at
+        }
+    }
+
+    /// The new price of a base plan for one subscriber.
+    package struct PlayNewPrice: Codable, Sendable, Equatable {
+        /// An amount in the currency of the subscription, such as `5.99`.
+        package var price: String
+        /// Whether an increase needs no consent; by default the customer must agree.
+        package var isOptOut: Bool?
+        package init(price: String, isOptOut: Bool? = nil) {
+            self.price = price
+            self.isOptOut = isOptOut
+        }
     }
 
     /// The length of a pause: one week to three months.
@@ -120,9 +164,35 @@ extension StoreControlWire {
         package var orderID: String?
         /// Whether the customer keeps the purchase; by default it ends.
         package var keepsPurchase: Bool?
-        package init(orderID: String? = nil, keepsPurchase: Bool? = nil) {
+        /// The number of items of a one-time product that are refunded; absent for all.
+        package var quantity: Int?
+        package init(orderID: String? = nil, keepsPurchase: Bool? = nil, quantity: Int? = nil) {
             self.orderID = orderID
             self.keepsPurchase = keepsPurchase
+            self.quantity = quantity
+        }
+    }
+
+    /// A chargeback on Google Play.
+    package struct PlayChargeback: Codable, Sendable, Equatable {
+        /// The order; absent for the latest one.
+        package var orderID: String?
+        package init(orderID: String? = nil) { self.orderID = orderID }
+    }
+
+    /// The review of a chargeback by the developer.
+    package struct PlayRefundReview: Codable, Sendable, Equatable {
+        package var orderID: String
+        /// The instant of the decision.
+        package var deadline: Date
+        /// The developer's answer, with Google's name.
+        package var preference: String?
+        package var isDecided: Bool
+        package init(orderID: String, deadline: Date, preference: String? = nil, isDecided: Bool) {
+            self.orderID = orderID
+            self.deadline = deadline
+            self.preference = preference
+            self.isDecided = isDecided
         }
     }
 
@@ -130,24 +200,31 @@ extension StoreControlWire {
     package struct PlayNotification: Codable, Sendable, Equatable {
         package var number: Int64
         package var at: Date
-        /// The name of the notification and the number of its type, such as `subscription 4`.
+        /// Google's name of the event, such as `SUBSCRIPTION_RENEWED`.
         package var type: String
+        package var account: String?
+        package var productID: ProductID?
         package var purchaseToken: String?
-        package var attempts: Int
-        /// The result of the latest attempt.
-        package var result: String?
+        /// The order of a voided purchase.
+        package var orderID: String?
+        /// The attempts, oldest first. The result is the status of the response, or a word for a failure.
+        package var attempts: [Notification.Attempt]
         /// The instant of the next attempt.
         package var due: Date?
 
         package init(
-            number: Int64, at: Date, type: String, purchaseToken: String?, attempts: Int, result: String?, due: Date?
+            number: Int64, at: Date, type: String, account: String? = nil, productID: ProductID? = nil,
+            purchaseToken: String? = nil, orderID: String? = nil, attempts: [Notification.Attempt] = [],
+            due: Date? = nil
         ) {
             self.number = number
             self.at = at
             self.type = type
+            self.account = account
+            self.productID = productID
             self.purchaseToken = purchaseToken
+            self.orderID = orderID
             self.attempts = attempts
-            self.result = result
             self.due = due
         }
     }

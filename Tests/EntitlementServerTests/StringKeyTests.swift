@@ -28,6 +28,7 @@ struct StringKeyTests {
         "AppStoreSimulator/Control/SimulatedAppStore+Settings.swift": (1, "settings: constants of our code"),
         "AppStoreSimulator/Control/SimulatedAppStore+RefundDecisions.swift": (1, "settings: constants of our code"),
         "AppStoreSimulator/Control/StoreSetting.swift": (1, "settings: constants of our code"),
+        "AppStoreSimulator/GooglePlay/API/PlayRules.swift": (1, "settings: constants of our code"),
         "AppStoreSimulator/HTTP/StoreEndpoints.swift": (1, "parameters of paths: constants of our code"),
         "AppStoreSimulator/Notifications/NotificationDelivery.swift": (1, "charsets: constants of our code"),
         "AppStoreSimulator/Notifications/NotificationWriter.swift": (1, "settings: constants of our code"),

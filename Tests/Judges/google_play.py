@@ -161,6 +161,12 @@ def check_client(play, names):
     client.refused(400, "invalid", subscription + ".get", token=names["active"][:-2])
     client.refused(404, "applicationNotFound", subscription + ".get", token=names["active"], packageName="a.b")
 
+    items = client.call(subscription + ".get", token=names["deferred"])["lineItems"]
+    client.equal("the deferred items", [item.get("deferredItemReplacement") for item in items],
+                 [{"productId": "plus"}, None])
+    plan = client.call(subscription + ".get", token=names["raised"])["lineItems"][0]["autoRenewingPlan"]
+    client.equal("the price change", plan["priceChangeDetails"]["priceChangeState"], "OUTSTANDING")
+
     # The acknowledgement, cancellation and deferral of the older version.
     token, old = names["active"], {"subscriptionId": "plus", "token": names["active"]}
     client.call("purchases.subscriptions.acknowledge", **old, body={"developerPayload": "p"})
@@ -214,7 +220,19 @@ def check_client(play, names):
     client.refused(404, "orderNotFound", "orders.batchget", orderIds=ids + ["GPA.0"])
     client.call("orders.refund", orderId=names["coinsOrder"], revoke=True)
     client.refused(400, "orderNotRefundable", "orders.refund", orderId=names["coinsOrder"])
-    client.refused(501, "notImplemented", "orders.reviewrefund", orderId=names["coinsOrder"], body={})
+    client.refused(400, "invalid", "orders.reviewrefund", orderId=names["reviewedOrder"], body={})
+    review = {"pendingRefundToken": names["review"], "refundPreference": "DECLINE", "sampleContentProvided": True,
+              "consumptionPercentageMilliunits": 45200,
+              "consumptionUsageEvents": [{"consumptionTime": "2026-01-31T10:00:00Z", "ipAddress": "192.0.2.1"}]}
+    client.refused(400, "invalid", "orders.reviewrefund", orderId=names["coinsOrder"], body=review)
+    client.refused(404, "orderNotFound", "orders.reviewrefund", orderId="GPA.0", body=review)
+    for _ in range(2):
+        client.call("orders.reviewrefund", orderId=names["reviewedOrder"], body=review)
+    order = client.call("orders.get", orderId=names["partialOrder"])
+    client.equal("the partial refund", order["state"], "PARTIALLY_REFUNDED")
+    partial = client.call("purchases.voidedpurchases.list", includeQuantityBasedPartialRefund=True)
+    client.equal("the voided quantity", [entry["voidedQuantity"] for entry in partial["voidedPurchases"]
+                                         if entry["orderId"] == names["partialOrder"]], [1])
     voided = client.call("purchases.voidedpurchases.list", type=1, maxResults=2)
     client.equal("the page", len(voided["voidedPurchases"]), 2)
     rest = client.call("purchases.voidedpurchases.list", type=1, token=voided["tokenPagination"]["nextPageToken"])

@@ -102,10 +102,13 @@ struct FrontDeskCommandTests {
         let service = try await SoukService([
             "simulate", "--catalog", try folder.write("shop.storekit", try DarkroomWithOffers.text()), "--data",
             folder.file("store"), "--time-rate", "frozen", "--notifications-url", "http://127.0.0.1:1/apple",
+            "--play-catalog", try folder.write("play.json", try DarkroomOnGooglePlay.text()), "--play-rtdn-url",
+            "http://127.0.0.1:1/google",
         ])
         try await fill(service)
+        try await fillGooglePlay(service)
         try await upload(to: service)
-        let views = ["account/ada", "families", "notifications", "retention", "scenarios", "settings"]
+        let views = ["account/ada", "families", "play", "notifications", "retention", "scenarios", "settings"]
         var steps: [JSONValue] = [["until": "document.querySelectorAll('#transactions tbody tr').length > 2"]]
         for view in views {
             steps += [["evaluate": .string("location.hash = '/\(view)'")], ["evaluate": .string(Self.useAll)]]
@@ -125,16 +128,15 @@ struct FrontDeskCommandTests {
         // The rest of the controls only change what the page shows.
         let silent = Set(reports.flatMap { $0["silent"]?.arrayValue ?? [] }.compactMap(\.stringValue))
         #expect(
-            silent.isSubset(of: ["Copy JWS", "Copy payload", "notification-account", "notification-type"]), "\(silent)")
+            silent.isSubset(of: [
+                "Copy JWS", "Copy payload", "Copy token", "notification-account", "notification-type", "play-account",
+            ]), "\(silent)")
 
         let used = Set(controls.compactMap { $0["call"]?.stringValue })
         let document = try await document(of: service.url)
         let changes = document.filter { $0.call.contains("/control/") && !$0.call.hasPrefix("GET ") }
         let missing = changes.filter { change in !used.contains { change.matches($0) } }.map(\.operation)
-        // The page does not show Google Play.
-        #expect(
-            missing.filter { !$0.hasPrefix("play") } == ["importState"],
-            "The page has no control for other operations.")
+        #expect(missing == ["importState"], "The page has no control for other operations.")
         #expect(changes.count > 30 && controls.count > 100)
         try await accepts(controls.compactMap { $0["command"]?.stringValue }, folder)
         #expect(await service.stop() == 0)
@@ -161,6 +163,25 @@ struct FrontDeskCommandTests {
             sales?["transactions"]?.arrayValue?.first { $0["productID"]?.stringValue == Self.prints })
         let id = try #require(bought["transactionID"]?.stringValue)
         #expect(try await SoukExecutable.run(["store", "--url", service.url, "refund", id]).status == 0)
+    }
+
+    /// Makes purchases on Google Play for which every action is possible.
+    private func fillGooglePlay(_ service: SoukService) async throws {
+        for (purchase, actions) in [
+            ("plus", []), ("pro", ["pause TOKEN P1M", "hold TOKEN", "price-change TOKEN 9.99"]),
+            ("max", ["cancel TOKEN"]), ("credits", []),
+            ("gems --pending", []),
+        ] {
+            let buy =
+                ["store", "--url", service.url, "play", "buy", "ada"] + purchase.split(separator: " ").map(String.init)
+            let bought = try await SoukExecutable.run(buy + ["--json"])
+            let token = try #require(bought.json?["purchaseToken"]?.stringValue, "\(bought.errors)")
+            for action in actions {
+                let words = action.split(separator: " ").map { $0 == "TOKEN" ? token : String($0) }
+                let outcome = try await SoukExecutable.run(["store", "--url", service.url, "play"] + words)
+                #expect(outcome.status == 0, "\(action): \(outcome.errors)")
+            }
+        }
     }
 
     /// Uploads a message and an image, which wait for a review.
@@ -252,6 +273,24 @@ enum DarkroomWithOffers {
                     })
                 return group
             })
+        return catalogue.text()
+    }
+}
+
+/// The catalogue of the photo app on Google Play with more products, so that an account can have several at once.
+enum DarkroomOnGooglePlay {
+    static func text() throws -> String {
+        let file = TestFiles.repository + "/Examples/darkroom.play.json"
+        var catalogue = try JSONValue(parsing: String(contentsOfFile: file, encoding: .utf8))
+        for (list, names) in [("subscriptions", ["pro", "max"]), ("oneTimeProducts", ["gems"])] {
+            let first = try #require(catalogue[list]?[0])
+            let others = names.map { name in
+                var other = first
+                other["productId"] = .string(name)
+                return other
+            }
+            catalogue[list] = .array([first] + others)
+        }
         return catalogue.text()
     }
 }

@@ -22,18 +22,27 @@ import Testing
 
     /// Uses each control of Google Play, by its operation. `$NAME` is a token of an earlier purchase.
     static let steps: [(operation: String, words: String, name: String?)] = [
+        ("playProducts", "play products --region DE", nil),
         ("playBuy", "play buy ada plus --base-plan monthly --offer first-week --obfuscated-account-id a", "PLUS"),
         ("playAcknowledge", "play acknowledge $PLUS", nil), ("playPurchase", "play show $PLUS", nil),
         ("playPurchases", "play purchases ada", nil), ("playCancel", "play cancel $PLUS", nil),
         ("playRestart", "play restart $PLUS", nil), ("playPause", "play pause $PLUS P1M", nil),
         ("playResume", "play resume $PLUS", nil), ("playHold", "play hold $PLUS", nil),
-        ("playRecover", "play recover $PLUS", nil), ("playBuy", "play buy ada credits --quantity 2", "CREDITS"),
+        ("playRecover", "play recover $PLUS", nil), ("playPriceChange", "play price-change $PLUS 5.99", nil),
+        ("playAgree", "play agree $PLUS", nil), ("playPriceChange", "play price-change $PLUS 6 --opt-out", nil),
+        ("playBuy", "play buy ada credits --quantity 2", "CREDITS"),
         ("playConsume", "play consume $CREDITS", nil), ("playBuy", "play buy ada credits --pending", "WAITS"),
         ("playComplete", "play complete $WAITS", nil), ("playRefund", "play refund $WAITS", nil),
         ("playBuy", "play buy ada credits --pending --test", "DECLINED"),
-        ("playDecline", "play decline $DECLINED", nil), ("playChargeback", "play chargeback $CREDITS", nil),
+        ("playDecline", "play decline $DECLINED", nil), ("playRefund", "play refund $CREDITS --quantity 1", nil),
+        ("playRequestChargeback", "play request-chargeback $CREDITS", nil),
+        ("playChargeback", "play chargeback $CREDITS", nil),
         ("playTestNotification", "play test-notification", nil),
-        ("playNotifications", "play notifications", nil),
+        ("playNotifications", "play notifications --account ada --limit 5", nil),
+        ("playNotifications", "play notifications", nil), ("playDeliver", "play deliver", nil),
+        ("playDeliver", "play deliver", nil), ("playResend", "play resend 1", nil),
+        ("playResend", "play resend 1", nil), ("playOrders", "play orders ada", nil),
+        ("playOrders", "play orders ada", nil), ("playProducts", "play products", nil),
     ]
 
     @Test func `each control of Google Play has an action, with JSON and text output`() async throws {
@@ -55,9 +64,13 @@ import Testing
             if let name = step.name { names[name] = json.json?["purchaseToken"]?.stringValue }
         }
         for wrong in [
-            "play buy ada plus --replacement-mode NONE", "play pause token never", "play buy ada plus --quantity 0",
+            "play buy ada plus --replacement-mode NONE", "play pause token never", "play refund token --quantity 0",
+            "play notifications --limit 0",
+            "play buy ada plus --quantity 0",
         ] { #expect(try await store(service, wrong).status == 2, "\(wrong)") }
-        #expect(try await store(service, "play cancel unknown").status == 1)
+        for missing in ["play cancel unknown", "play resend 99", "play resend x", "play orders nobody"] {
+            #expect(try await store(service, missing).status == 1, "\(missing)")
+        }
         #expect(await service.stop() == 0)
     }
 

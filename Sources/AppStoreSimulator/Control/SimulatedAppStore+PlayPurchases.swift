@@ -81,6 +81,10 @@ extension SimulatedAppStore {
     /// An action of a tester on a purchase.
     package enum PlayAction: Sendable {
         case acknowledge, consume, cancel, restart, pause(SubscriptionPeriod), resume, hold, recover, complete, decline
+        /// Changes the price for the subscriber: the end of a legacy price cohort.
+        case changePrice(StoreControlWire.PlayNewPrice)
+        /// Agrees to the price that waits for a consent.
+        case agree
     }
 
     /// Performs an action on a purchase, and returns it. Throws `SimulatorError`: `unknownPurchase`, and `notNow` if the
@@ -109,17 +113,36 @@ extension SimulatedAppStore {
     package func refundPlayPurchase(
         _ token: String, _ refund: StoreControlWire.PlayRefund, chargeback: Bool = false
     ) async throws -> StoreControlWire.PlayPurchase {
-        let purchase = try await playPurchase(token)
-        let order = refund.orderID ?? purchase.orderID
-        guard order == purchase.orderID || order.hasPrefix(Self.firstOrder(of: purchase.orderID)) else {
-            throw SimulatorError(.unknownPurchase, "The purchase has no order \(order).")
-        }
+        let order = try await order(refund.orderID, of: token)
         try await controlPlay {
             try await self.refundPlayOrder(
                 order, revokes: refund.keepsPurchase != true || chargeback, source: chargeback ? 0 : 2,
-                chargeback: chargeback)
+                chargeback: chargeback, quantity: refund.quantity)
         }
         return try await playPurchase(token)
+    }
+
+    /// Lets a bank ask for the payment of an order, which the developer can review within 24 hours.
+    ///
+    /// Throws `SimulatorError` (`unknownPurchase`, `notNow`).
+    package func requestPlayChargeback(
+        _ token: String, order id: String? = nil
+    ) async throws -> StoreControlWire.PlayPurchase {
+        let order = try await order(id, of: token)
+        try await controlPlay { try await self.beginPlayRefundReview(of: order) }
+        return try await playPurchase(token)
+    }
+
+    /// Returns the id of an order of a purchase, by default the latest one.
+    private func order(_ id: String?, of token: String) async throws -> String {
+        let purchase = try await playPurchase(token)
+        let order = id ?? purchase.orderID
+        guard
+            order.hasSameBytes(as: purchase.orderID) || order.hasPrefix(Self.firstOrder(of: purchase.orderID))
+        else {
+            throw SimulatorError(.unknownPurchase, "The purchase has no order \(order).")
+        }
+        return order
     }
 
     /// The id of a purchase's first order, without the number of the renewal.
@@ -146,56 +169,46 @@ extension SimulatedAppStore {
         _ purchase: PlayPurchase, _ account: SimulatorDatabase.Account
     ) -> StoreControlWire.PlayPurchase {
         let info = purchase.info
+        var wire = StoreControlWire.PlayPurchase(
+            account: account.name.rawValue, productID: info.productID, purchaseToken: info.token,
+            orderID: info.orderID, kind: "product", state: "", isAcknowledged: info.isAcknowledged)
+        wire.refundReview = info.review.map {
+            StoreControlWire.PlayRefundReview(
+                orderID: $0.orderID, deadline: $0.deadline, preference: $0.preference?.rawValue, isDecided: $0.isDecided
+            )
+        }
         switch purchase {
         case .product(let purchase):
-            return StoreControlWire.PlayPurchase(
-                account: account.name.rawValue, productID: info.productID, purchaseToken: info.token,
-                orderID: info.orderID, kind: "product", state: "\(purchase.state)",
-                isAcknowledged: info.isAcknowledged, isConsumed: purchase.isConsumed)
+            wire.state = "\(purchase.state)"
+            wire.quantity = purchase.quantity
+            wire.refundableQuantity = purchase.refundableQuantity
+            wire.isConsumed = purchase.isConsumed
+            if purchase.nextChange != nil { wire.acknowledgeBy = info.acknowledgeBy }
         case .subscription(let purchase):
-            return StoreControlWire.PlayPurchase(
-                account: account.name.rawValue, productID: info.productID, purchaseToken: info.token,
-                orderID: purchase.latestOrderID ?? info.orderID, kind: "subscription", state: purchase.state.rawValue,
-                isAcknowledged: info.isAcknowledged, basePlanID: purchase.terms.basePlanID,
-                offerID: purchase.terms.offerID, expiryTime: purchase.expiryTime.wholeMilliseconds)
-        }
-    }
-
-    // MARK: - Notifications
-
-    /// Returns the notifications of Google Play, oldest first, sent or not. Throws `SimulatorError` (`notNow`).
-    package func playNotifications(after: Int64, limit: Int) async throws -> [StoreControlWire.PlayNotification] {
-        try await readPlayDatabase { records, _ in
-            try records.notifications(after: after, limit: limit).map { record in
-                StoreControlWire.PlayNotification(
-                    number: record.id, at: record.at.wholeMilliseconds, type: record.notification.typeName,
-                    purchaseToken: record.token, attempts: record.attempts, result: record.result,
-                    due: record.due?.wholeMilliseconds)
+            wire.kind = "subscription"
+            wire.state = purchase.state.rawValue
+            wire.orderID = purchase.latestOrderID ?? info.orderID
+            wire.basePlanID = purchase.terms.basePlanID
+            wire.offerID = purchase.terms.offerID
+            wire.expiryTime = purchase.expiryTime.wholeMilliseconds
+            wire.autoRenews = purchase.renews && purchase.state != .pending
+            wire.changesAt = purchase.stateChange?.wholeMilliseconds
+            wire.paymentsFail = purchase.paymentsFail
+            wire.scheduledPause = purchase.scheduledPause
+            wire.replacesAtEnd = purchase.deferredItem == nil ? nil : purchase.replacement?.productID
+            wire.priceChange = purchase.priceChangeDetails.map { details in
+                StoreControlWire.PlayPriceChange(
+                    price: Price(details.newPrice ?? .zero("")), mode: details.priceChangeMode?.rawValue,
+                    state: details.priceChangeState?.rawValue ?? "", at: details.expectedNewPriceChargeTime)
             }
-        }
-    }
-
-    /// Sends a test notification. Throws `SimulatorError` (`notNow`) while no URL is set.
-    package func requestPlayTestNotification() async throws {
-        try await writePlayDatabase { records, now in
-            guard records.notifies else {
-                throw SimulatorError(
-                    .notNow,
-                    "There is no URL for notifications; set \(StoreSetting.playNotificationsURL.name) first.")
+            wire.priceStepUp = purchase.priceStepUpConsentDetails.map { details in
+                StoreControlWire.PlayPriceChange(
+                    price: Price(details.newPrice ?? .zero("")), state: details.state?.rawValue ?? "",
+                    at: details.consentDeadlineTime)
             }
-            try records.notify(at: now, about: nil) {
-                $0.testNotification = DeveloperNotification.Test { $0.version = "1.0" }
-            }
+            if !info.isAcknowledged, !purchase.isEnded { wire.acknowledgeBy = info.acknowledgeBy }
         }
-    }
-}
-
-extension DeveloperNotification {
-    /// The name of the notification and the number of its type.
-    fileprivate var typeName: String {
-        if let event = subscriptionNotification?.notificationType { return "subscription \(event.rawValue)" }
-        if let type = oneTimeProductNotification?.notificationType { return "oneTimeProduct \(type)" }
-        return voidedPurchaseNotification != nil ? "voidedPurchase" : "test"
+        return wire
     }
 }
 
@@ -208,7 +221,7 @@ extension PlayProductPurchase {
         case .consume: try consume()
         case .complete: return try complete(at: now)
         case .decline: return try decline(at: now)
-        case .cancel, .restart, .pause, .resume, .hold, .recover:
+        case .cancel, .restart, .pause, .resume, .hold, .recover, .changePrice, .agree:
             throw PlayRefusal("invalidSubscriptionState", "A one-time product does not renew.")
         }
         return []
@@ -230,7 +243,31 @@ extension PlaySubscription {
         case .recover: return try recover(at: now)
         case .complete: return try begin(at: now)
         case .decline: return try decline(at: now)
+        case .changePrice(let new):
+            guard let price = AndroidPublisher.Money(text: new.price, currencyCode: terms.price.currencyCode) else {
+                throw PlayRefusal("invalidValue", "The price should be a number such as 5.99.")
+            }
+            return try changePrice(to: price, isOptOut: new.isOptOut ?? false, at: now)
+        case .agree: return try agreeToPrice(at: now)
         }
         return []
     }
+}
+
+extension AndroidPublisher.Money {
+    /// Reads an amount with at most six digits before the point and three after it.
+    fileprivate init?(text: String, currencyCode: String) {
+        let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+        guard (1...2).contains(parts.count), parts.allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isDigit) }),
+            parts[0].utf8.count <= 6, let units = Int64(parts[0])
+        else { return nil }
+        let digits = parts.count == 2 ? String(parts[1]) : ""
+        guard digits.utf8.count <= 3, let nanos = Int(digits + String(repeating: "0", count: 9 - digits.utf8.count))
+        else { return nil }
+        self.init(currencyCode: currencyCode, units: units, nanos: nanos)
+    }
+}
+
+extension UInt8 {
+    fileprivate var isDigit: Bool { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self) }
 }

@@ -56,7 +56,7 @@ extension SimulatedAppStore {
         return StoreControlWire.Setting(name: setting.name, value: value)
     }
 
-    /// Applies the settings in the database to the injected faults and to the App Store Server API. Repeats this until
+    /// Applies the settings in the database to the injected faults and to the APIs of both stores. Repeats this until
     /// the settings no longer change, because several callers can change settings at once.
     func followSettings() throws {
         func read() throws -> [String: JSONValue] { try database.read { try SimulatorDatabase($0).settings() } }
@@ -64,6 +64,7 @@ extension SimulatedAppStore {
         while true {
             faults.withLock { $0 = InjectedFaults(known) }
             serverAuthenticator.follow(ServerRules(known))
+            googlePlay?.follow(PlayRules(known))
             let now = try read()
             if now == known { return }
             known = now

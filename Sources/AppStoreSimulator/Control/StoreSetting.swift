@@ -76,6 +76,14 @@ public struct StoreSetting: Sendable, Hashable {
     package static let playNotificationsURL = StoreSetting(
         name: "playNotificationsURL", kind: .url,
         summary: "the URL for real-time developer notifications of Google Play; while it is off, none are created")
+    /// The HTTP status of the error with which the Google Play Developer API answers; `off` means none.
+    package static let playAPIError = StoreSetting(
+        name: "errors.playAPI", kind: .choice(["off"] + PlayRules.failures.keys.sorted().map { "\($0)" }),
+        summary: "the status of the error with which the Google Play Developer API is answered")
+    /// The real time before an answer of the Google Play Developer API, in seconds.
+    package static let playAPILatency = StoreSetting(
+        name: "latency.playAPI", kind: .seconds,
+        summary: "seconds of real time before the Google Play Developer API is answered")
     /// The URL of the app's server for realtime requests of Retention Messaging.
     public static let realtimeURL = StoreSetting(
         name: "realtimeURL", kind: .url, summary: "the URL for realtime requests of Retention Messaging")
@@ -149,7 +157,7 @@ public struct StoreSetting: Sendable, Hashable {
             seatInvitations,
         ]
         + [sharedSecret, verifyReceiptEnvironment, verifyReceiptErrors]
-        + [serverAPIRateLimit, serverAPIError, serverAPILatency]
+        + [serverAPIRateLimit, serverAPIError, serverAPILatency, playAPIError, playAPILatency]
         + InjectedFaults.API.allCases.map(errors) + InjectedFaults.API.allCases.map(latency)
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })

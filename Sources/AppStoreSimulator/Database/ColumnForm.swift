@@ -155,7 +155,8 @@ struct ColumnForm: Sendable {
         "play_purchase": ["token": word, "body": resource(of: PlayPurchase.self, { $0.isReadable })],
         "play_order": ["id": word, "token": word, "body": resource(of: AndroidPublisher.Order.self)],
         "play_voided": ["order_id": word, "body": resource(of: AndroidPublisher.VoidedPurchase.self)],
-        "play_notification": ["token": word, "body": resource(of: DeveloperNotification.self), "result": word],
+        "play_notification": ["token": word, "body": resource(of: DeveloperNotification.self)],
+        "play_attempt": ["result": word],
         "seat_refund": [:],
         "seat_claim": ["id": lowercasedUUID, "request": lowercasedUUID, "app_transaction": digits],
     ]

@@ -114,8 +114,9 @@ enum ColumnRange {
         "seat_refund": ["id": transaction, "original": transaction, "at": event, "count": seats],
         "play_purchase": ["number": key, "account": key, "changed_at": event, "due": planned],
         "play_order": ["at": event],
-        "play_voided": ["id": key, "at": event, "is_subscription": flag],
+        "play_voided": ["id": key, "at": event, "is_subscription": flag, "is_partial": flag],
         "play_notification": ["id": key, "at": event, "due": planned, "attempts": counter],
+        "play_attempt": ["notification": key, "number": counter, "at": event],
         "seat_claim": ["original": transaction, "at": event, "ended_at": event],
     ]
 

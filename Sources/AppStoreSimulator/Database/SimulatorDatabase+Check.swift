@@ -122,6 +122,13 @@ extension SimulatorDatabase {
                 WHERE attempt.number > notification.attempts LIMIT 1
                 """
             ),
+            (
+                "attempts",
+                """
+                SELECT 1 FROM play_attempt JOIN play_notification ON play_notification.id = play_attempt.notification
+                WHERE play_attempt.number > play_notification.attempts LIMIT 1
+                """
+            ),
         ]
         for (name, statement) in behind {
             guard try sql.first(statement) == nil else {

@@ -89,9 +89,11 @@ extension SimulatorDatabase {
 
     /// Ends the attempts that were under way when the store closed or exported its state. Their results are unknown.
     func endLostAttempts() throws {
-        try sql.execute(
-            "UPDATE attempt SET result = ?1 WHERE result IS NULL",
-            [.text(AppStoreServerAPI.SendAttemptResult.other.rawValue)])
+        for table in ["attempt", "play_attempt"] {
+            try sql.execute(
+                "UPDATE \(table) SET result = ?1 WHERE result IS NULL",
+                [.text(AppStoreServerAPI.SendAttemptResult.other.rawValue)])
+        }
     }
 
     /// Removes all signatures, so that notifications are signed anew: an imported state can come from a store with

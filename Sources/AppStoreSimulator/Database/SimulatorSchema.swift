@@ -14,6 +14,7 @@ enum SimulatorSchema {
         SQLMigration("0008 offer codes", [.sqlite: offerCodes]),
         SQLMigration("0009 seats", [.sqlite: seats]),
         SQLMigration("0010 google play", [.sqlite: googlePlay]),
+        SQLMigration("0011 google play attempts", [.sqlite: googlePlayAttempts]),
     ]
 
     /// The name of the current version of the tables.
@@ -490,5 +491,35 @@ enum SimulatorSchema {
             result TEXT
         ) STRICT;
         CREATE INDEX play_notification_due ON play_notification (due, id) WHERE due IS NOT NULL;
+        """
+
+    private static let googlePlayAttempts = """
+        -- The attempts to send a notification. A result of NULL means that the attempt is under way.
+        CREATE TABLE play_attempt (
+            notification INTEGER NOT NULL REFERENCES play_notification (id),
+            number INTEGER NOT NULL,
+            at INTEGER NOT NULL,
+            result TEXT,
+            PRIMARY KEY (notification, number)
+        ) STRICT, WITHOUT ROWID;
+        INSERT INTO play_attempt (notification, number, at, result)
+            SELECT id, attempts, at, coalesce(result, 'OTHER') FROM play_notification WHERE attempts > 0;
+        ALTER TABLE play_notification DROP COLUMN result;
+
+        -- An order can have several refunds of a part of its quantity.
+        ALTER TABLE play_voided RENAME TO play_voided_before;
+        CREATE TABLE play_voided (
+            id INTEGER PRIMARY KEY,
+            order_id TEXT NOT NULL REFERENCES play_order (id),
+            at INTEGER NOT NULL,
+            is_subscription INTEGER NOT NULL,
+            is_partial INTEGER NOT NULL,
+            body TEXT NOT NULL
+        ) STRICT;
+        INSERT INTO play_voided SELECT id, order_id, at, is_subscription, 0, body FROM play_voided_before;
+        DROP TABLE play_voided_before;
+        CREATE UNIQUE INDEX play_voided_of_order ON play_voided (order_id) WHERE is_partial = 0;
+
+        CREATE INDEX play_order_of_purchase ON play_order (token, at);
         """
 }

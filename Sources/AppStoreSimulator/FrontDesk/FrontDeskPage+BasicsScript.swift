@@ -7,6 +7,7 @@ extension FrontDeskPage {
         // The values that the page shows, as the store last returned them.
         const state = {
           accounts: [], families: [], devices: [], products: [], withdrawn: [], offerCodes: [], batches: [], winBacks: [], transactions: [], subscriptions: [], seats: [], orders: [], promoted: [],
+          playProducts: [], playPurchases: [], playOrders: [], playNotifications: [],
           notifications: [], uploads: { images: [], messages: [] }, screens: [], settings: {}, account: null, view: "accounts", clock: null, isLoaded: false,
         };
 
@@ -71,7 +72,7 @@ extension FrontDeskPage {
           for (;;) {
             const room = Math.min(1000, limit - read.length);
             if (room <= 0) return [read, false];
-            const { [member]: entries } = await request("GET", path(list) + "?" + new URLSearchParams({ ...filter, after, limit: room }));
+            const { [member]: entries } = await request("GET", path(...[list].flat()) + "?" + new URLSearchParams({ ...filter, after, limit: room }));
             read.push(...entries);
             if (entries.length < room) return [read, true];
             after = entries[entries.length - 1].number;
@@ -91,6 +92,7 @@ extension FrontDeskPage {
           notRefunded: "Only a refunded transaction can be reversed.",
           notPending: "The purchase was decided elsewhere. The list shows the present state.",
           unknownTransaction: "Use a transaction of this store.",
+          unknownPurchase: "The list shows the present purchases.", unknownNotification: "The list shows the present notifications.",
           unknownMessage: "The app's server deleted it. The list shows the present state.",
           nothingToAnswer: "Increase the price of the product first.",
           tooManyTransactions: "Use an account with at most 10,000 transactions.",

@@ -10,7 +10,7 @@ extension FrontDeskPage {
 
         // The next dates of the account's subscriptions and of the listed notifications, earliest first: [date, text].
         const nextDates = () => {
-          const dates = [...state.subscriptions.map(nextOf), ...state.notifications.filter((notification) => notification.due).map((notification) => [notification.due, "a notification is sent again"])];
+          const dates = [...state.subscriptions.map(nextOf), ...state.playPurchases.flatMap(playDates), ...[...state.notifications, ...state.playNotifications].filter((notification) => notification.due).map((notification) => [notification.due, "a notification is sent again"])];
           const now = virtualNow();
           return dates.filter(([date]) => date && Date.parse(date) > now).sort((left, right) => Date.parse(left[0]) - Date.parse(right[0]));
         };
@@ -76,7 +76,7 @@ extension FrontDeskPage {
               const [{ accounts }, { families }, { settings }] = await Promise.all([request("GET", path("accounts")), request("GET", path("families")), request("GET", path("settings"))]);
               Object.assign(state, { accounts, families, settings: Object.fromEntries(settings.map(({ name, value }) => [name, value])) });
               if (state.account === null && accounts.length > 0) state.account = accounts[0].name;
-              await Promise.all([this.readAccount(), readNotifications(), readRetention()]);
+              await Promise.all([this.readAccount(), readNotifications(), readPlayNotifications(), readRetention()]);
               state.isLoaded = true;
               $("connection").textContent = "";
             } catch (problem) {
@@ -85,7 +85,7 @@ extension FrontDeskPage {
               $("connection").textContent = problem.code === "noAnswer" ? "Not connected" : problem.message;
             }
             this.draw();
-            const now = fingerprint([state.accounts, state.transactions, state.subscriptions, state.seats, state.orders, state.products, state.withdrawn, state.offerCodes, state.batches, state.winBacks, state.promoted, state.devices, state.notifications, state.uploads, state.screens, state.settings]);
+            const now = fingerprint([state.accounts, state.transactions, state.subscriptions, state.seats, state.orders, state.products, state.withdrawn, state.offerCodes, state.batches, state.winBacks, state.promoted, state.devices, state.playPurchases, state.playOrders, state.playNotifications, state.notifications, state.uploads, state.screens, state.settings]);
             this.unchangedReads = now === this.last ? this.unchangedReads + 1 : 0;
             this.last = now;
             this.schedule(performance.now() - begin);
@@ -93,13 +93,13 @@ extension FrontDeskPage {
 
           async readAccount() {
             const account = chosen();
-            if (!account) { Object.assign(state, { devices: [], transactions: [], subscriptions: [], seats: [], orders: [], promoted: [], offerCodes: [], batches: [], winBacks: [], products: [], withdrawn: [] }); return; }
+            if (!account) { Object.assign(state, { devices: [], transactions: [], subscriptions: [], seats: [], orders: [], promoted: [], offerCodes: [], batches: [], winBacks: [], products: [], withdrawn: [], playPurchases: [], playOrders: [] }); return; }
             const { name } = account, listFor = (list) => request("GET", path(list) + "?" + new URLSearchParams({ account: name }));
             const listOfStorefront = (list) => request("GET", path(list) + "?" + new URLSearchParams({ storefront: account.storefront }));
-            const [{ devices }, { transactions }, { subscriptions }, { orders }, { promotedPurchases: promoted }, { offerCodes }, { products }, { products: withdrawn }, { offerCodeBatches: batches }, { winBackOffers: winBacks }, { seats }] = await Promise.all([
-              request("GET", accountPath(name, "devices")), request("GET", accountPath(name, "transactions")), request("GET", accountPath(name, "subscriptions")), listFor("orders"), listFor("promoted-purchases"), listFor("offer-codes"), listOfStorefront("products"), listOfStorefront("withdrawn-products"), listFor("offer-code-batches"), listFor("win-back-offers"), request("GET", accountPath(name, "seats"))]);
+            const [{ devices }, { transactions }, { subscriptions }, { orders }, { promotedPurchases: promoted }, { offerCodes }, { products }, { products: withdrawn }, { offerCodeBatches: batches }, { winBackOffers: winBacks }, { seats }, play] = await Promise.all([
+              request("GET", accountPath(name, "devices")), request("GET", accountPath(name, "transactions")), request("GET", accountPath(name, "subscriptions")), listFor("orders"), listFor("promoted-purchases"), listFor("offer-codes"), listOfStorefront("products"), listOfStorefront("withdrawn-products"), listFor("offer-code-batches"), listFor("win-back-offers"), request("GET", accountPath(name, "seats")), readPlay(name)]);
             if (state.account !== name) { this.isStale = true; return; }
-            Object.assign(state, { batches, winBacks, seats });
+            Object.assign(state, { batches, winBacks, seats, ...play });
             Object.assign(state, { devices, subscriptions, orders, promoted, offerCodes, products, withdrawn, transactions: transactions.map((sale) => ({ ...sale, claims: claims(sale.signedTransaction) })) });
           },
 
@@ -111,6 +111,7 @@ extension FrontDeskPage {
             drawFaults();
             drawFamilies();
             drawNotifications();
+            drawPlay();
             drawRetention();
             if (chosen()) { drawAccount(); drawOrders(); drawPromoted(); drawProducts(); drawOfferCodes(); drawCodeBatches(); drawSubscriptions(); drawTransactions(); }
           },
@@ -152,10 +153,15 @@ extension FrontDeskPage {
           },
         };
 
+        const chooseAccount = (name) => {
+          Object.assign(state, { account: name, devices: [], transactions: [], subscriptions: [], seats: [], orders: [], promoted: [], offerCodes: [], batches: [], winBacks: [], playPurchases: [], playOrders: [] });
+          Object.assign(shown, { transactions: pageSize, playOrders: pageSize });
+          return live.refresh();
+        };
         const route = () => {
           const hash = location.hash.slice(1), found = /^\/account\/(.+)$/.exec(hash);
           if (hash === "main") return;
-          state.view = ["families", "notifications", "retention", "scenarios", "settings"].find((view) => hash === "/" + view) || "accounts";
+          state.view = ["families", "play", "notifications", "retention", "scenarios", "settings"].find((view) => hash === "/" + view) || "accounts";
           document.querySelectorAll("[data-panel]").forEach((panel) => { panel.hidden = panel.dataset.panel !== state.view; });
           document.querySelectorAll("[data-view]").forEach((link) => {
             if (link.dataset.view === state.view) link.setAttribute("aria-current", "page");
@@ -163,14 +169,12 @@ extension FrontDeskPage {
           });
           let name = null;
           try { name = found && decodeURIComponent(found[1]); } catch { name = null; }
-          if (name === null || name === state.account) { live.draw(); if (state.view === "retention") live.refresh(); return; }
-          Object.assign(state, { account: name, devices: [], transactions: [], subscriptions: [], seats: [], orders: [], promoted: [], offerCodes: [], batches: [], winBacks: [] });
-          shown.transactions = pageSize;
-          live.refresh().then(() => { if (chosen() && document.activeElement === document.body) $("account-title").focus({ preventScroll: true }); });
+          if (name === null || name === state.account) { live.draw(); if (["retention", "play"].includes(state.view)) live.refresh(); return; }
+          chooseAccount(name).then(() => { if (chosen() && document.activeElement === document.body) $("account-title").focus({ preventScroll: true }); });
         };
 
         addEventListener("hashchange", route);
-        addEventListener("resize", () => { if (chosen()) drawSubscriptions(); });
+        addEventListener("resize", () => { if (chosen()) drawSubscriptions(); drawPlay(); });
         document.addEventListener("visibilitychange", () => {
           live.unchangedReads = 0;
           if (!document.hidden) live.refresh();

@@ -2,7 +2,7 @@ extension FrontDeskPage {
     /// The script of the notifications and their deliveries.
     static let notificationScript: StaticString = #"""
         const reader = { account: "", type: "", limit: readLimit, isComplete: true, generation: 0 };
-        const forgetNumbered = () => { reader.generation += 1; Object.assign(state, { notifications: [], screens: [] }); };
+        const forgetNumbered = () => { reader.generation += 1; Object.assign(state, { notifications: [], screens: [], playNotifications: [] }); };
 
         const readNotifications = async () => {
           const { account, type, generation, limit } = reader;

@@ -97,7 +97,7 @@ extension FrontDeskPage {
         th, td { text-align: start; padding: .5rem 1rem .5rem 0; border-bottom: 1px solid var(--line); vertical-align: baseline; overflow-wrap: anywhere; }
         thead th { font-size: .8rem; color: var(--soft); font-weight: 600; border-bottom-width: 2px; }
         th[scope=row] { font-weight: 600; } th[scope=row] .below { font-weight: 400; }
-        #transactions th[scope=row], #notifications th[scope=row], #screens th[scope=row] { min-width: 8.6rem; } td.word { overflow-wrap: normal; }
+        #transactions th[scope=row], #notifications th[scope=row], #play-orders th[scope=row], #play-notifications th[scope=row], #screens th[scope=row] { min-width: 8.6rem; } td.word { overflow-wrap: normal; }
         th[scope=row] code { display: block; font-weight: 400; color: var(--soft); font-size: .8rem; }
         th[scope=row] code.name { color: var(--ink); font-weight: 600; font-size: .86rem; }
         td { font-variant-numeric: tabular-nums; }
@@ -125,7 +125,7 @@ extension FrontDeskPage {
         .points { margin: 0; padding-left: 1.2rem; } .points .picture { margin-top: .25rem; }
         .offered { border-top: 1px solid var(--line); padding-top: .5rem; font-weight: 600; } .offered code { font-weight: 400; }
         summary { cursor: pointer; font-size: .88rem; color: var(--soft); width: fit-content; }
-        #subscriptions { display: grid; gap: 1.2rem; grid-template-columns: minmax(0, 1fr); }
+        #subscriptions, #play-purchases { display: grid; gap: 1.2rem; grid-template-columns: minmax(0, 1fr); }
         .timeline { display: block; overflow: hidden; }
         .timeline text { font-size: 13px; fill: var(--soft); }
         .timeline .label { fill: var(--ink); font-weight: 600; }
@@ -133,7 +133,7 @@ extension FrontDeskPage {
         .timeline line.now { stroke: var(--ink); stroke-width: 1.5; stroke-dasharray: 3 3; }
         .timeline text.now { fill: var(--ink); font-weight: 600; }
         .of-trial { --tone: var(--good); } .of-offer, .of-paid { --tone: var(--accent); } .of-grace { --tone: var(--warning); }
-        .of-retry { --tone: var(--retry); } .of-expired { --tone: var(--soft); } .of-revoked { --tone: var(--error); }
+        .of-retry, .of-hold { --tone: var(--retry); } .of-paused, .of-expired { --tone: var(--soft); } .of-revoked { --tone: var(--error); }
         .bar { stroke: var(--tone); stroke-width: 1; }
         .bar.of-paid { fill: var(--tone); stroke: var(--card); }
         .bar.of-expired { fill: none; stroke-dasharray: 3 2; }
@@ -166,7 +166,7 @@ extension FrontDeskPage {
           .wide { display: none; } .narrow { display: block; }
           th, td { padding-right: .5rem; }
           th[scope=row] code.name { font-size: .78rem; }
-          #transactions th[scope=row], #notifications th[scope=row] { min-width: 7.4rem; } #screens th[scope=row] { min-width: 5.6rem; }
+          #transactions th[scope=row], #notifications th[scope=row], #play-orders th[scope=row], #play-notifications th[scope=row] { min-width: 7.4rem; } #screens th[scope=row] { min-width: 5.6rem; }
           .pair { grid-template-columns: minmax(0, 1fr); }
         }
         @media (min-width: 80rem) and (min-height: 40rem) {

@@ -4,14 +4,14 @@ extension FrontDeskPage {
         // The most periods of a subscription that the timeline shows.
         const periodLimit = 36;
         const kindNames = {
-          trial: "Free trial", offer: "Offer", paid: "Paid", grace: "Grace period", retry: "Billing retry", expired: "Expired", revoked: "Revoked",
+          trial: "Free trial", offer: "Offer", paid: "Paid", grace: "Grace period", retry: "Billing retry", hold: "Account hold", paused: "Paused", expired: "Expired", revoked: "Revoked",
         };
         const segmentKind = (claim) => claim.offerDiscountType === "FREE_TRIAL" ? "trial" : claim.offerType ? "offer" : "paid";
 
-        // Returns the parts of a subscription, oldest first: { kind, from, to, product }.
+        // Returns the parts of a subscription, oldest first: { kind, from, to, name }.
         const segments = (subscription, now) => {
           const sales = state.transactions.filter((sale) => sale.originalTransactionID === subscription.originalTransactionID && sale.expiresDate).slice(-periodLimit);
-          const parts = [], add = (kind, from, to, product) => { if (to > from) parts.push({ kind, from, to, product }); };
+          const parts = [], add = (kind, from, to, product) => { if (to > from) parts.push({ kind, from, to, name: nameOf(product) }); };
           sales.forEach((sale, index) => {
             const next = sales[index + 1], from = Date.parse(sale.purchaseDate), end = Date.parse(sale.expiresDate);
             const follows = next ? Date.parse(next.purchaseDate) : Infinity, revoked = sale.revocationDate ? Date.parse(sale.revocationDate) : Infinity;
@@ -49,42 +49,44 @@ extension FrontDeskPage {
           }
         };
 
-        // Patterns distinguish the parts without colour.
-        const patterns = () => make("defs", {}, [
+        // Patterns distinguish the parts without colour. Each picture has its own, because a hidden one has none.
+        const patterns = (picture) => make("defs", {}, [
           ["trial", [make("circle", { cx: 4, cy: 4, r: 1.6 })]], ["offer", [make("rect", { x: 0, y: 3, width: 8, height: 2 })]],
           ["grace", [make("path", { d: "M-2 10 L10 -2 M-2 2 L2 -2 M6 10 L10 6" })]], ["retry", [make("path", { d: "M0 0 L8 8 M8 0 L0 8" })]],
+          ["hold", [make("path", { d: "M0 0 L8 8 M8 0 L0 8" })]], ["paused", [make("path", { d: "M2.5 1 V7 M5.5 1 V7" })]],
           ["revoked", [make("path", { d: "M4 0 V8" })]],
-        ].map(([kind, marks]) => make("pattern", { id: "fill-" + kind, class: "of-" + kind, width: 8, height: 8, patternUnits: "userSpaceOnUse" },
+        ].map(([kind, marks]) => make("pattern", { id: picture + "-" + kind, class: "of-" + kind, width: 8, height: 8, patternUnits: "userSpaceOnUse" },
           make("rect", { width: 8, height: 8, class: "ground" }), marks)));
-        const bar = (kind, attributes) => make("rect", { class: "bar of-" + kind, rx: 2, ...attributes,
-          fill: ["paid", "expired"].includes(kind) ? undefined : "url(#fill-" + kind + ")" });
-        const legend = (kinds) => make("ul", { class: "legend", "aria-label": "Legend" }, kinds.map((kind) => make("li", {},
-          make("svg", { width: 26, height: 14, "aria-hidden": "true" }, bar(kind, { x: 1, y: 1, width: 24, height: 12 })), kindNames[kind])));
+        const bar = (picture, kind, attributes) => make("rect", { class: "bar of-" + kind, rx: 2, ...attributes,
+          fill: ["paid", "expired"].includes(kind) ? undefined : "url(#" + picture + "-" + kind + ")" });
+        const legend = (picture, kinds) => make("ul", { class: "legend", "aria-label": "Legend" }, kinds.map((kind) => make("li", {},
+          make("svg", { width: 26, height: 14, "aria-hidden": "true" }, bar(picture, kind, { x: 1, y: 1, width: 24, height: 12 })), kindNames[kind])));
 
         // Shortens a name to about the width of the picture. The table has the complete name.
         const labelOf = (name, width) => {
           const letters = Array.from(name), limit = Math.max(10, Math.floor(width / 9));
           return letters.length > limit ? letters.slice(0, limit).join("") + "…" : name;
         };
-        const timeline = (subscriptions, width) => {
-          const now = virtualNow(), rows = subscriptions.map((subscription) => [subscription, segments(subscription, now)]).filter(([, parts]) => parts.length > 0);
+        // Draws the rows [name, parts] of a picture with a name of its own.
+        const timeline = (picture, all, width) => {
+          const now = virtualNow(), rows = all.filter(([, parts]) => parts.length > 0);
           if (rows.length === 0) return null;
-          const all = rows.flatMap(([, parts]) => parts), from = Math.min(...all.map((part) => part.from)), to = Math.max(now, ...all.map((part) => part.to));
+          const shown = rows.flatMap(([, parts]) => parts), from = Math.min(...shown.map((part) => part.from)), to = Math.max(now, ...shown.map((part) => part.to));
           const x = (at) => (100 * (at - from) / (to - from)).toFixed(3) + "%", height = 46, bottom = rows.length * height + 6;
-          const kinds = Object.keys(kindNames).filter((kind) => all.some((part) => part.kind === kind));
+          const kinds = Object.keys(kindNames).filter((kind) => shown.some((part) => part.kind === kind));
           const anchor = (at) => { const share = (at - from) / (to - from); return share < 0.12 ? "start" : share > 0.88 ? "end" : "middle"; };
-          const picture = make("svg", { role: "img", class: "timeline", width: "100%", height: bottom + 40,
+          const drawing = make("svg", { role: "img", class: "timeline", width: "100%", height: bottom + 40,
             "aria-label": "Timeline of " + plural(rows.length, "subscription") + " from " + day(from) + " to " + day(to) + ". The table after it has the same parts." },
-            patterns(),
+            patterns(picture),
             ticks(from, to, Math.max(2, Math.floor(width / 150))).map((at) => [make("line", { class: "tick", x1: x(at), x2: x(at), y1: 4, y2: bottom }),
               make("text", { x: x(at), y: bottom + 16, "text-anchor": anchor(at) }, day(at))]),
-            rows.map(([subscription, parts], index) => [make("text", { class: "label", x: 0, y: index * height + 16 }, labelOf(nameOf(subscription.productID), width)),
-              parts.map((part) => bar(part.kind, { x: x(part.from), y: index * height + 22, height: 18, width: (100 * (part.to - part.from) / (to - from)).toFixed(3) + "%" }))]),
+            rows.map(([name, parts], index) => [make("text", { class: "label", x: 0, y: index * height + 16 }, labelOf(name, width)),
+              parts.map((part) => bar(picture, part.kind, { x: x(part.from), y: index * height + 22, height: 18, width: (100 * (part.to - part.from) / (to - from)).toFixed(3) + "%" }))]),
             make("line", { class: "now", x1: x(now), x2: x(now), y1: 0, y2: bottom }),
             make("text", { class: "now", x: x(now), y: bottom + 34, "text-anchor": anchor(now) }, "now"));
-          const cells = rows.flatMap(([subscription, parts]) => parts.map((part) => make("tr", {}, make("th", { scope: "row" }, nameOf(part.product)),
-            make("td", { class: "word" }, kindNames[part.kind]), make("td", {}, timeElement(part.from)), make("td", {}, timeElement(part.to)))));
-          return make("div", { class: "stack" }, picture, legend(kinds), make("details", { "data-fold": "timeline", open: folds.has("timeline"), toggle: remember },
+          const cells = shown.map((part) => make("tr", {}, make("th", { scope: "row" }, part.name),
+            make("td", { class: "word" }, kindNames[part.kind]), make("td", {}, timeElement(part.from)), make("td", {}, timeElement(part.to))));
+          return make("div", { class: "stack" }, drawing, legend(picture, kinds), make("details", { "data-fold": picture, open: folds.has(picture), toggle: remember },
             make("summary", {}, "The timeline as a table"), table("Parts of the subscriptions", [["Product"], ["Part"], ["From"], ["Until"]], cells)));
         };
 
@@ -168,7 +170,7 @@ extension FrontDeskPage {
                 subscription.priceIncrease && pill("price increase " + subscription.priceIncrease, "warn")),
                 make("p", { class: "soft" }, date ? ["On ", timeElement(date), ": ", text, "."] : text), seatsText(subscription) && make("p", { class: "soft" }, seatsText(subscription)), make("div", { class: "buttons" }, subscriptionButtons(account, subscription)), screenBox(account, subscription));
             });
-            return [timeline(state.subscriptions, width), make("ul", { class: "list", "aria-label": "Subscriptions" }, cards)];
+            return [timeline("timeline", state.subscriptions.map((subscription) => [nameOf(subscription.productID), segments(subscription, now)]), width), make("ul", { class: "list", "aria-label": "Subscriptions" }, cards)];
           });
         };
 

@@ -4,7 +4,7 @@ extension FrontDeskPage {
         const transactionPath = (id, ...parts) => path("transactions", id, ...parts);
         const opened = new Set();
         const pageSize = 100;
-        const shown = { transactions: pageSize, notifications: pageSize, messages: pageSize, images: pageSize, screens: pageSize };
+        const shown = { transactions: pageSize, notifications: pageSize, messages: pageSize, images: pageSize, screens: pageSize, playOrders: pageSize, playNotifications: pageSize };
 
         const transactionAction = (label, word, id, done, rest = {}) => ({
           label, ...rest, plan: () => ({ call: ["POST", transactionPath(id, word)], command: command(word, [id]), done }),

@@ -91,6 +91,49 @@ extension FrontDeskPage {
             """)
     }
 
+    /// The products of Google Play, and the purchases, orders and notifications of the chosen account.
+    var playView: HTML {
+        guard let playPackage else {
+            return Self.view(
+                "play", titled: "Google Play",
+                "<p class=\"soft\">This store has no Google Play. Start souk simulate with --play-catalog.</p>")
+        }
+        return """
+            <div class="view" data-panel="play" hidden>
+            <section class="card pane" aria-labelledby="play-title">
+            <h2 id="play-title">Google Play</h2>
+            <p class="soft">The app <code>\(playPackage.rawValue)</code>. The accounts and the time are those of the App \
+            Store.</p>
+            <form id="play-choice" class="inline" aria-label="Choose an account">
+            <label for="play-account">Account</label>
+            <select id="play-account"></select>
+            </form>
+            <p id="play-no-account" class="soft" hidden>The store has no accounts yet. Create one in the view Accounts.</p>
+            </section>
+            <div id="play-desk" class="desk" hidden>
+            <section class="card pane" aria-labelledby="play-products-title">
+            <h3 id="play-products-title">Products</h3>
+            <ul id="play-products" class="products"></ul>
+            </section>
+            <section class="card pane" aria-labelledby="play-purchases-title">
+            <h3 id="play-purchases-title">Purchases</h3>
+            <div id="play-purchases"></div>
+            </section>
+            <section class="card pane" aria-labelledby="play-orders-title">
+            <h3 id="play-orders-title">Orders</h3>
+            <div id="play-orders"></div>
+            </section>
+            <section class="card pane" aria-labelledby="play-notifications-title">
+            <h3 id="play-notifications-title">Real-time developer notifications</h3>
+            <p id="play-notifications-note" class="soft"></p>
+            <div id="play-notification-buttons" class="buttons"></div>
+            <div id="play-notifications"></div>
+            </section>
+            </div>
+            </div>
+            """
+    }
+
     /// The notifications to the app's server.
     var notificationsView: HTML {
         Self.view(

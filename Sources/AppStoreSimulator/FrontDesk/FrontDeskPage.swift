@@ -1,3 +1,4 @@
+import GooglePlay
 import HTTPCore
 import StoreModel
 import WebPages
@@ -10,6 +11,8 @@ import WebPages
 struct FrontDeskPage: Sendable {
     /// The app that the store sells for.
     var bundleID: BundleID
+    /// The app on Google Play; `nil` if the store has no Google Play.
+    var playPackage: PackageName?
     /// The addresses of the store's APIs and their documentation.
     var links: [IndexPage.Link]
 
@@ -23,7 +26,8 @@ struct FrontDeskPage: Sendable {
             scripts: [
                 Self.basicsScript, Self.actionScript, Self.documentScript, Self.accountScript, Self.productScript,
                 Self.offerCodeScript, Self.transactionScript, Self.timelineScript, Self.seatScript,
-                Self.subscriptionScript, Self.familyScript, Self.retentionScript, Self.notificationScript,
+                Self.subscriptionScript, Self.playScript, Self.playListScript, Self.familyScript, Self.retentionScript,
+                Self.notificationScript,
                 Self.scenarioScript, Self.settingScript, Self.faultScript, Self.clockScript,
                 Self.liveScript,
             ])
@@ -39,6 +43,7 @@ struct FrontDeskPage: Sendable {
         \(clock)
         <nav aria-label="Views">
         <a href="#/accounts" data-view="accounts">Accounts</a><a href="#/families" data-view="families">Families</a>\
+        <a href="#/play" data-view="play">Google Play</a>\
         <a href="#/notifications" data-view="notifications">Notifications</a>\
         <a href="#/retention" data-view="retention">Retention</a>\
         <a href="#/scenarios" data-view="scenarios">Scenarios</a>\
@@ -51,6 +56,7 @@ struct FrontDeskPage: Sendable {
         <main id="main" tabindex="-1">
         \(accountsView)
         \(familiesView)
+        \(playView)
         \(notificationsView)
         \(retentionView)
         \(scenariosView)

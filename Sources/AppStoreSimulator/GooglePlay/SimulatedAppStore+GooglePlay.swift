@@ -125,43 +125,94 @@ extension SimulatedAppStore {
     /// Refunds an order. If `revokes`, the purchase ends at once and is voided by `source`.
     ///
     /// Throws `GoogleAPIError` for an unknown order and for one that was refunded or is older than three years.
-    func refundPlayOrder(_ id: String, revokes: Bool, source: Int, chargeback: Bool = false) async throws {
-        try await writePlayDatabase { records, now in
-            guard let order = try records.order(id), let token = order.purchaseToken,
-                var entry = try records.entry(token)
-            else { throw Self.playOrderNotFound }
-            let now = max(now, entry.changedAt)
-            while try records.settle(&entry, until: now, limit: Self.playCommitSize) == Self.playCommitSize {}
-            guard let order = try records.order(id), order.state == .processed || order.state == .partiallyRefunded
-            else {
-                throw GoogleAPIError(
-                    .invalidArgument, reason: "orderNotRefundable", "The order was refunded already.",
-                    location: "orderId")
-            }
+    func refundPlayOrder(
+        _ id: String, revokes: Bool, source: Int, chargeback: Bool = false, quantity: Int? = nil
+    ) async throws {
+        try await changePlayOrder(id) { order, entry, now in
+            try Self.requireRefundable(order)
             guard now <= SubscriptionPeriod.years(3).end(from: order.createTime ?? .distantPast) else {
                 throw GoogleAPIError(
                     .invalidArgument, reason: "orderTooOld", "An order of over three years cannot be refunded.",
                     location: "orderId")
             }
-            var effects: [PlayEffect] = []
-            let reason = chargeback ? 7 : 0
+            if chargeback { return entry.purchase.chargeBack(id, at: now) }
             switch entry.purchase {
+            case .product(var purchase) where quantity != nil:
+                defer { entry.purchase = .product(purchase) }
+                return try purchase.refund(quantity ?? 0, at: now, source: source)
+            case _ where quantity != nil:
+                throw PlayRefusal("invalidValue", "Only a one-time product has a quantity.")
             case .product(var purchase) where revokes:
-                effects = purchase.void(at: now, source: source, reason: reason, chargeback: chargeback)
-                entry.purchase = .product(purchase)
+                defer { entry.purchase = .product(purchase) }
+                return purchase.void(at: now, source: source, reason: 0)
             case .subscription(var purchase) where revokes && !purchase.isEnded:
-                effects = purchase.revoke(
-                    at: now, by: chargeback ? .system : .developer, voided: (source, reason), chargeback: chargeback,
-                    order: id)
-                entry.purchase = .subscription(purchase)
-            default:
-                var refund = PlayRefund(id, at: now, voided: revokes ? (source, reason) : nil)
-                if chargeback { refund.reason = .chargeback }
-                effects = [.refund(refund)]
+                defer { entry.purchase = .subscription(purchase) }
+                return purchase.revoke(at: now, by: .developer, voided: (source, 0), order: id)
+            default: return [.refund(PlayRefund(id, at: now, voided: revokes ? (source, 0) : nil))]
             }
+        }
+    }
+
+    /// Begins the review of a chargeback by the developer. Without an answer, the bank takes the payment back after 24
+    /// hours.
+    ///
+    /// Throws `GoogleAPIError` for an unknown order, for one that was refunded, and while a review is under way.
+    func beginPlayRefundReview(of id: String) async throws {
+        try await changePlayOrder(id) { order, entry, now in
+            try Self.requireRefundable(order)
+            guard entry.purchase.info.review?.isDecided ?? true else {
+                throw GoogleAPIError(
+                    .invalidArgument, reason: "refundReviewPending", "A chargeback of the purchase is under review.",
+                    location: "orderId")
+            }
+            let review = PlayRefundReview(of: id, of: entry.purchase.info, at: now)
+            entry.purchase.info.review = review
+            return [.reviewRequested(review, at: now)]
+        }
+    }
+
+    /// Records the developer's answer to the review of a chargeback. Later answers are ignored.
+    ///
+    /// Throws `GoogleAPIError` for an unknown order, and for a token of another review.
+    func reviewPlayRefund(
+        of id: String, _ token: String, _ preference: AndroidPublisher.RefundPreference
+    ) async throws {
+        try await changePlayOrder(id) { _, entry, _ in
+            guard var review = entry.purchase.info.review, review.orderID.hasSameBytes(as: id),
+                review.token.hasSameBytes(as: token)
+            else {
+                throw GoogleAPIError.invalid(
+                    "pendingRefundToken", "The pendingRefundToken is not that of a review of the order.")
+            }
+            if review.preference == nil, !review.isDecided { review.preference = preference }
+            entry.purchase.info.review = review
+            return []
+        }
+    }
+
+    /// Changes the purchase of an order in one transaction, after the changes that are due.
+    private func changePlayOrder(
+        _ id: String,
+        _ change: @escaping @Sendable (AndroidPublisher.Order, inout PlayDatabase.Entry, Date) throws -> [PlayEffect]
+    ) async throws {
+        try await writePlayDatabase { records, now in
+            guard let token = try records.order(id)?.purchaseToken, var entry = try records.entry(token) else {
+                throw Self.playOrderNotFound
+            }
+            let now = max(now, entry.changedAt)
+            while try records.settle(&entry, until: now, limit: Self.playCommitSize) == Self.playCommitSize {}
+            guard let order = try records.order(id) else { throw Self.playOrderNotFound }
+            let effects = try change(order, &entry, now)
             try records.write(effects, of: entry.purchase)
             entry.changedAt = now
             try records.save(entry)
+        }
+    }
+
+    private static func requireRefundable(_ order: AndroidPublisher.Order) throws(GoogleAPIError) {
+        guard order.state == .processed || order.state == .partiallyRefunded else {
+            throw GoogleAPIError(
+                .invalidArgument, reason: "orderNotRefundable", "The order was refunded already.", location: "orderId")
         }
     }
 }

@@ -23,6 +23,7 @@ final class SimulatedGooglePlay: Sendable {
     private let random: @Sendable () -> UInt64
     /// The URL of the token endpoint, once the store listens.
     private let tokenURI = Locked<String?>(nil)
+    private let apiRules = Locked(PlayRules())
     /// The instants at which access tokens expire.
     private let accessTokens = Locked(BoundedCache<String, Date>(capacity: 1024))
 
@@ -83,6 +84,11 @@ final class SimulatedGooglePlay: Sendable {
             "serviceAccount": .string(path), "publicKey": .string(publicKey),
         ]
     }
+
+    /// The injected error and latency of the API.
+    var rules: PlayRules { apiRules.withLock { $0 } }
+
+    func follow(_ rules: PlayRules) { apiRules.withLock { $0 = rules } }
 
     /// Issues an access token for an assertion of the service account.
     ///

@@ -33,6 +33,7 @@ enum StoreEndpoints {
         "group": ("the id of a subscription group", nil),
         "batch": ("the number of a batch of offer codes", .unknownOfferCodes),
         "purchase": ("the token of a purchase on Google Play", .unknownPurchase),
+        "number": ("the number of a notification of Google Play", .unknownNotification),
         "message": ("the id of a message", .unknownMessage),
     ]
 

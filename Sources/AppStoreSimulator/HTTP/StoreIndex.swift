@@ -1,3 +1,4 @@
+import GooglePlay
 import HTTPCore
 import Primitives
 import StoreModel
@@ -29,15 +30,21 @@ struct StoreIndex: Sendable, Encodable, WireModel {
     ]
 
     /// The page for a browser.
-    var page: HTTPResponse { FrontDeskPage(bundleID: bundleID, links: links).response }
+    func page(selling playPackage: PackageName?) -> HTTPResponse {
+        FrontDeskPage(bundleID: bundleID, playPackage: playPackage, links: links).response
+    }
 }
 
 /// The documents that are not endpoints: the page at `/` for a browser, and the OpenAPI document as YAML.
 struct StoreDocuments: Sendable {
     private let index: StoreIndex
+    private let playPackage: PackageName?
     private static let yaml = Array(StoreOpenAPIDocument(StoreEndpoints.all).json.yaml.utf8)
 
-    init(of bundleID: BundleID) { index = StoreIndex(bundleID: bundleID) }
+    init(of bundleID: BundleID, selling playPackage: PackageName?) {
+        index = StoreIndex(bundleID: bundleID)
+        self.playPackage = playPackage
+    }
 
     /// Returns the answer to a request for one of the documents; `nil` for other requests. For a client that is not a
     /// browser, `/` is an endpoint.
@@ -45,7 +52,7 @@ struct StoreDocuments: Sendable {
         guard [.get, .head].contains(request.method) else { return nil }
         return switch request.path {
         case "/openapi.yaml": HTTPResponse(yaml: Self.yaml, for: request)
-        case "/" where request.prefersHTML: index.page
+        case "/" where request.prefersHTML: index.page(selling: playPackage)
         default: nil
         }
     }

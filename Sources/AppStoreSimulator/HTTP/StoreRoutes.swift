@@ -11,7 +11,9 @@ extension SimulatedAppStore {
     /// pages of other sites, because most endpoints need no credentials.
     public var handler: any HTTPHandler {
         let (router, server) = (StoreRoutes(store: self).router, ServerRoutes(store: self))
-        let (receipts, documents) = (ReceiptEndpoint(store: self), StoreDocuments(of: configuration.bundleID))
+        let receipts = ReceiptEndpoint(store: self)
+        let documents = StoreDocuments(
+            of: configuration.bundleID, selling: configuration.playCatalogue?.packageName)
         let play = googlePlay.map { PlayRoutes(self, $0) }
         let all = AnyHTTPHandler { [content = configuration.content] request in
             let path = request.path

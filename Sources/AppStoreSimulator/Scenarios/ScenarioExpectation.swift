@@ -14,6 +14,10 @@ struct ScenarioExpectation: Sendable {
         case notifications(account: String?)
         /// The attempts to send notifications since the last expected ones.
         case attempts(account: String?)
+        /// The notifications of Google Play since the last expected ones.
+        case playNotifications(account: String?, purchase: String?)
+        /// The attempts to send notifications of Google Play since the last expected ones.
+        case playAttempts(account: String?, purchase: String?)
     }
 
     struct Subject: Sendable {
@@ -41,7 +45,7 @@ struct ScenarioExpectation: Sendable {
         }.map { ($0.id, $0) })
 
     /// All subjects that can be expected.
-    static let words = Set(endpoints.keys).union(["notifications", "attempts"])
+    static let words = Set(endpoints.keys).union(["notifications", "attempts", "playAttempts"])
 
     init(_ place: JSONPlace, names: Set<String>) throws {
         var given: [String: String] = [:]
@@ -60,6 +64,12 @@ struct ScenarioExpectation: Sendable {
             switch name {
             case "notifications": (source, used) = (.notifications(account: given["account"]), used.union(["account"]))
             case "attempts": (source, used) = (.attempts(account: given["account"]), used.union(["account"]))
+            case "playNotifications":
+                source = .playNotifications(account: given["account"], purchase: given["purchase"])
+                used.formUnion(["account", "purchase"])
+            case "playAttempts":
+                source = .playAttempts(account: given["account"], purchase: given["purchase"])
+                used.formUnion(["account", "purchase"])
             default:
                 guard let endpoint = Self.endpoints[name] else {
                     let words = Self.words.sorted().joined(separator: ", ")

@@ -33,7 +33,7 @@ struct ScenarioMatch {
         case (.array(let elements), .array(let actualElements)):
             elements.count == actualElements.count && zip(elements, actualElements).allSatisfy { fits($0, $1) }
         case (.string(let text), .string(let actualText)):
-            text == actualText || Self.isTransaction(member) && names[text] == actualText
+            text == actualText || Self.isNamed(member) && names[text] == actualText
                 || Self.isSameInstant(text, actualText)
         case (.string(let text), .number(let number)):
             RFC3339.date(from: text).map { ($0.timeIntervalSince1970 * 1000).rounded() == number.double } ?? false
@@ -67,9 +67,10 @@ struct ScenarioMatch {
         return date == otherDate
     }
 
-    /// Whether a member contains a transaction id. The scenario may have the name of a step instead.
-    static func isTransaction(_ member: String) -> Bool {
-        member.hasSuffix("ransactionID") || member.hasSuffix("ransactionId")
+    /// Whether a member contains the id of a transaction, or the token of a purchase on Google Play. The scenario may have
+    /// the name of a step instead.
+    static func isNamed(_ member: String) -> Bool {
+        member.hasSuffix("ransactionID") || member.hasSuffix("ransactionId") || member == "purchaseToken"
     }
 
     /// Names the matched transactions that have a member `as`.
@@ -183,7 +184,7 @@ struct ScenarioMatch {
         case .object(let members):
             return .object(JSONMembers(members.filter { $0.key != "as" }.map { ($0.key, named($0.value, $0.key)) }))
         case .array(let elements): return .array(elements.map { named($0, member) })
-        case .string(let text) where Self.isTransaction(member):
+        case .string(let text) where Self.isNamed(member):
             return .string(names.first { $0.value == text }?.key ?? text)
         case .number(let number) where member.hasSuffix("Date"):
             return number.double.map { .string(RFC3339.string(from: Date(timeIntervalSince1970: $0 / 1000))) } ?? value

@@ -4,8 +4,8 @@ import HTTPCore
 import Primitives
 import StoreModel
 
-/// A transport in place of the app's server. It answers notifications and realtime requests with the responses that the
-/// scenario sets, without a listener.
+/// A transport in place of the app's server. It answers notifications of both stores, and realtime requests, with the
+/// responses that the scenario sets, without a listener.
 final class ScenarioReceiver: HTTPTransport {
     /// The responses to the attempts to send one notification, in order. The last one is repeated.
     struct Script: Sendable, Hashable {
@@ -44,7 +44,8 @@ final class ScenarioReceiver: HTTPTransport {
     func send(_ request: HTTPRequest) async throws -> HTTPResponse {
         let body = try await request.body.json()
         let payload = body["signedPayload"]?.stringValue.flatMap(SignedContent.json)
-        let uuid = payload?["notificationUUID"]?.stringValue
+        let message = body["message"]?["messageId"]?.stringValue.map { "Google Play \($0)" }
+        let uuid = payload?["notificationUUID"]?.stringValue ?? message
         let answer = state.withLock { state in
             if payload?["requestIdentifier"] != nil { return state.realtimeAnswer }
             let count = state.attempts[uuid ?? "", default: 0]

@@ -29,6 +29,7 @@ extension Scenario {
         configuration.notificationTransport = receiver
         configuration.notificationsURL = "http://receiver.invalid/"
         configuration.playCatalogue = playCatalogue
+        if playCatalogue != nil { configuration.playNotificationsURL = "http://receiver.invalid/google-play" }
         let store = try await SimulatedAppStore.open(configuration)
         do {
             for setting in settings { try await store.set(setting.setting, to: setting.value) }
@@ -63,6 +64,8 @@ private struct ScenarioRun {
     private enum ReportedItem: Hashable {
         case notification(Int64)
         case attempt(Int64, Int)
+        case playNotification(Int64)
+        case playAttempt(Int64, Int)
     }
 
     private static let answerLimit = 256 << 20
@@ -178,6 +181,9 @@ private struct ScenarioRun {
         do {
             try await store.deliverNotifications()
         } catch let error as SimulatorError where error.code == .notNow {}
+        do {
+            try await store.deliverPlayNotifications()
+        } catch let error as SimulatorError where error.code == .notNow {}
     }
 
     // MARK: - Actual values
@@ -200,6 +206,19 @@ private struct ScenarioRun {
                         NotificationSendAttempt(notification, number: $0.offset + 1, $0.element)
                     }
                 }.sorted { ($0.at, $0.notificationNumber, $0.attempt) < ($1.at, $1.notificationNumber, $1.attempt) }
+                    .map(Self.json))
+        case .playNotifications(let account, let purchase):
+            return .array(
+                try await playNotifications(of: account, purchase).filter {
+                    seen.insert(.playNotification($0.number)).inserted
+                }.map(Self.json))
+        case .playAttempts(let account, let purchase):
+            let attempts = try await playNotifications(of: account, purchase).flatMap { notification in
+                notification.attempts.indices.map { PlaySendAttempt(notification, number: $0 + 1) }
+            }
+            return .array(
+                try attempts.filter { seen.insert(.playAttempt($0.notificationNumber, $0.attempt)).inserted }
+                    .sorted { ($0.at, $0.notificationNumber, $0.attempt) < ($1.at, $1.notificationNumber, $1.attempt) }
                     .map(Self.json))
         }
     }
@@ -230,6 +249,26 @@ private struct ScenarioRun {
                 of: account.map { AccountName(unchecked: $0) }, after: all.last?.number ?? 0, limit: 1000)
             all += page
             guard page.count == 1000 else { break }
+        }
+        return all.sorted { ($0.at, $0.number) < ($1.at, $1.number) }
+    }
+
+    /// Returns the notifications of Google Play about an account and a purchase, or all for `nil`, in the order of their
+    /// instants.
+    private func playNotifications(
+        of account: String?, _ purchase: String?
+    ) async throws -> [StoreControlWire.PlayNotification] {
+        var all: [StoreControlWire.PlayNotification] = []
+        do {
+            while true {
+                let page = try await store.playNotifications(
+                    of: account.map { AccountName(unchecked: $0) }, purchase: purchase.map { names[$0] ?? $0 },
+                    after: all.last?.number ?? 0, limit: 1000)
+                all += page
+                guard page.count == 1000 else { break }
+            }
+        } catch let error as SimulatorError {
+            throw Refusal(code: error.code.rawValue, reason: error.reason)
         }
         return all.sorted { ($0.at, $0.number) < ($1.at, $1.number) }
     }
@@ -272,5 +311,41 @@ struct NotificationSendAttempt: Encodable, Sendable, WireModel {
         productID = notification.productID
         transactionID = notification.transactionID
         originalTransactionID = notification.originalTransactionID
+    }
+}
+
+/// One attempt to send a notification of Google Play, as scenarios expect it.
+struct PlaySendAttempt: Encodable, Sendable, WireModel {
+    static let schemaName = "PlaySendAttempt"
+    static let schema = WireSchema.object([
+        .required("at", .date), .required("attempt", .integer(1...10_000)), .optional("result", .text),
+        .required("type", .text), .optional("account", .text), .optional("productID", .name),
+        .optional("purchaseToken", .name), .optional("orderID", .name),
+    ])
+
+    private enum CodingKeys: CodingKey { case at, attempt, result, type, account, productID, purchaseToken, orderID }
+
+    /// The number of its notification, for sorting.
+    let notificationNumber: Int64
+    let at: Date
+    /// The number of the attempt, counted from 1.
+    let attempt: Int
+    let result: String?
+    let type: String
+    let account: String?
+    let productID: ProductID?
+    let purchaseToken: String?
+    let orderID: String?
+
+    init(_ notification: StoreControlWire.PlayNotification, number: Int) {
+        notificationNumber = notification.number
+        at = notification.attempts[number - 1].at
+        attempt = number
+        result = notification.attempts[number - 1].result
+        type = notification.type
+        account = notification.account
+        productID = notification.productID
+        purchaseToken = notification.purchaseToken
+        orderID = notification.orderID
     }
 }

@@ -10,9 +10,8 @@ import StoreModel
 struct ScenarioShape {
     private let schema: JSONValue
     private let named: [WireSchema.Named]
-    /// Whether the response is a list of notifications or attempts. An element can then be a string of type and
-    /// subtype.
-    private let isNotification: Bool
+    /// Converts a string in a list of notifications or attempts to an object with the type.
+    private let shorthand: (@Sendable (JSONValue) -> JSONValue)?
 
     init(_ source: ScenarioExpectation.Source) {
         switch source {
@@ -20,20 +19,25 @@ struct ScenarioShape {
             let answer = endpoint.answer?.definition ?? .any
             schema = list.flatMap { answer.json["properties"]?[$0] } ?? answer.json
             named = answer.named
-            isNotification = false
-        case .notifications: (schema, named, isNotification) = Self.list(of: StoreControlWire.Notification.self)
-        case .attempts: (schema, named, isNotification) = Self.list(of: NotificationSendAttempt.self)
+            shorthand = nil
+        case .notifications: (schema, named, shorthand) = Self.list(of: StoreControlWire.Notification.self, Self.type)
+        case .attempts: (schema, named, shorthand) = Self.list(of: NotificationSendAttempt.self, Self.type)
+        case .playNotifications:
+            (schema, named, shorthand) = Self.list(of: StoreControlWire.PlayNotification.self, Self.playType)
+        case .playAttempts: (schema, named, shorthand) = Self.list(of: PlaySendAttempt.self, Self.playType)
         }
     }
 
-    private static func list(of model: any WireModel.Type) -> (JSONValue, [WireSchema.Named], Bool) {
+    private static func list(
+        of model: any WireModel.Type, _ shorthand: @escaping @Sendable (JSONValue) -> JSONValue
+    ) -> (JSONValue, [WireSchema.Named], @Sendable (JSONValue) -> JSONValue) {
         let schema = WireSchema.array(of: model)
-        return (schema.json, schema.named, true)
+        return (schema.json, schema.named, shorthand)
     }
 
     /// Returns the expected value with objects in place of the strings of a type and a subtype.
     func normalized(_ expected: JSONValue) -> JSONValue {
-        isNotification ? Self.elements(of: expected, Self.type) : expected
+        shorthand.map { Self.elements(of: expected, $0) } ?? expected
     }
 
     private static func type(_ value: JSONValue) -> JSONValue {
@@ -41,6 +45,10 @@ struct ScenarioShape {
         return [
             "type": .string(String(words[0])), "subtype": words.count == 2 ? .string(String(words[1])) : .null,
         ]
+    }
+
+    private static func playType(_ value: JSONValue) -> JSONValue {
+        value.stringValue.map { ["type": .string($0)] } ?? value
     }
 
     private static func elements(of value: JSONValue, _ change: (JSONValue) -> JSONValue) -> JSONValue {
@@ -83,7 +91,7 @@ struct ScenarioShape {
                 } else if let content = SignedContent.schemas[name] {
                     try check(here, content)
                 } else if let inner = properties[name] {
-                    if ScenarioMatch.isTransaction(name), let text = value.stringValue {
+                    if ScenarioMatch.isNamed(name), let text = value.stringValue {
                         try ScenarioCall.check(text, at: here, known)
                     }
                     if !value.isNull { try check(here, inner, named, known, &names) }

@@ -4,7 +4,7 @@ import Primitives
 /// A real-time developer notification: it names a purchase whose state changed. Fetch the purchase; nothing in the
 /// notification is signed.
 ///
-/// Exactly one of the four notifications is present.
+/// Exactly one of the five notifications is present.
 package struct DeveloperNotification: PlayResource {
     package var version: String?
     package var packageName: String?
@@ -12,6 +12,7 @@ package struct DeveloperNotification: PlayResource {
     package var subscriptionNotification: Subscription?
     package var oneTimeProductNotification: OneTimeProduct?
     package var voidedPurchaseNotification: VoidedPurchase?
+    package var pendingRefundReviewNotification: PendingRefundReview?
     package var testNotification: Test?
 
     package init() {}
@@ -45,6 +46,19 @@ package struct DeveloperNotification: PlayResource {
         package init() {}
     }
 
+    /// A chargeback that the developer can review within 24 hours, with `orders.reviewrefund`.
+    package struct PendingRefundReview: PlayResource {
+        package var version: String?
+        package var pendingRefundToken: String?
+        package var orderId: String?
+        /// As `voidedReason` of a voided purchase.
+        package var refundReason: Int?
+        package var obfuscatedAccountId: String?
+        package var obfuscatedProfileId: String?
+
+        package init() {}
+    }
+
     package struct Test: PlayResource {
         package var version: String?
 
@@ -73,4 +87,30 @@ package struct DeveloperNotification: PlayResource {
         package static let pendingPurchaseCanceled = Self(rawValue: 20)
         package static let priceStepUpConsentUpdated = Self(rawValue: 22)
     }
+}
+
+extension DeveloperNotification {
+    /// Google's name of the event, such as `SUBSCRIPTION_RENEWED`. A number without a known name follows the kind of the
+    /// notification, as in `SUBSCRIPTION_99`.
+    package var typeName: String {
+        if let event = subscriptionNotification?.notificationType {
+            return "SUBSCRIPTION_" + (SubscriptionEvent.names[event] ?? "\(event.rawValue)")
+        }
+        if let type = oneTimeProductNotification?.notificationType {
+            return "ONE_TIME_PRODUCT_" + ([1: "PURCHASED", 2: "CANCELED"][type] ?? "\(type)")
+        }
+        if pendingRefundReviewNotification != nil { return "PENDING_REFUND_REVIEW" }
+        return voidedPurchaseNotification != nil ? "VOIDED_PURCHASE" : "TEST"
+    }
+}
+
+extension DeveloperNotification.SubscriptionEvent {
+    fileprivate static let names: [Self: String] = [
+        .recovered: "RECOVERED", .renewed: "RENEWED", .canceled: "CANCELED", .purchased: "PURCHASED",
+        .onHold: "ON_HOLD", .inGracePeriod: "IN_GRACE_PERIOD", .restarted: "RESTARTED", .deferred: "DEFERRED",
+        .paused: "PAUSED", .pauseScheduleChanged: "PAUSE_SCHEDULE_CHANGED", .revoked: "REVOKED", .expired: "EXPIRED",
+        .cancellationScheduled: "CANCELLATION_SCHEDULED", .priceChangeUpdated: "PRICE_CHANGE_UPDATED",
+        .pendingPurchaseCanceled: "PENDING_PURCHASE_CANCELED",
+        .priceStepUpConsentUpdated: "PRICE_STEP_UP_CONSENT_UPDATED",
+    ]
 }

@@ -19,6 +19,32 @@ extension AndroidPublisher {
         package init() {}
     }
 
+    /// The body of `orders.reviewrefund`.
+    package struct ReviewRefundRequest: PlayResource {
+        package var pendingRefundToken: String?
+        package var refundPreference: RefundPreference?
+        /// Whether the customer could try the product before the purchase.
+        package var sampleContentProvided: Bool?
+        /// The consumed percentage in thousandths of a percent, 0 to 100,000.
+        package var consumptionPercentageMilliunits: Int?
+        package var consumptionUsageEvents: [ConsumptionUsageEvent]?
+
+        package init() {}
+    }
+
+    package typealias RefundPreference = OpenEnum<ReviewRefundRequest>
+
+    /// A use of the product by the customer.
+    package struct ConsumptionUsageEvent: PlayResource {
+        package var obfuscatedAccountId: String?
+        package var obfuscatedProfileId: String?
+        package var consumptionTime: Date?
+        package var ipAddress: String?
+        package var consumptionItemDescription: String?
+
+        package init() {}
+    }
+
     package struct CancelRequest: PlayResource {
         package var cancellationContext: CancellationContext?
 
@@ -107,4 +133,10 @@ extension AndroidPublisher {
 extension AndroidPublisher.CancellationType {
     package static var userRequestedStopRenewals: Self { Self(rawValue: "USER_REQUESTED_STOP_RENEWALS") }
     package static var developerRequestedStopPayments: Self { Self(rawValue: "DEVELOPER_REQUESTED_STOP_PAYMENTS") }
+}
+
+extension AndroidPublisher.RefundPreference {
+    package static var decline: Self { Self(rawValue: "DECLINE") }
+    package static var approve: Self { Self(rawValue: "APPROVE") }
+    package static var neutral: Self { Self(rawValue: "NEUTRAL") }
 }

@@ -48,6 +48,7 @@ extension AndroidPublisher {
         package var autoRenewEnabled: Bool?
         package var recurringPrice: Money?
         package var priceChangeDetails: PriceChangeDetails?
+        package var priceStepUpConsentDetails: PriceStepUpConsentDetails?
         package var installmentDetails: InstallmentPlan?
 
         package init() {}
@@ -64,6 +65,17 @@ extension AndroidPublisher {
         package enum Mode {}
     }
 
+    /// The consent to a higher price that follows an offer, where the law demands one.
+    package struct PriceStepUpConsentDetails: PlayResource {
+        package var newPrice: Money?
+        /// Without a consent until then, the subscription is cancelled.
+        package var consentDeadlineTime: Date?
+        package var state: PriceStepUpState?
+
+        package init() {}
+    }
+
+    package typealias PriceStepUpState = OpenEnum<PriceStepUpConsentDetails>
     package typealias PriceChangeState = OpenEnum<PriceChangeDetails>
     package typealias PriceChangeMode = OpenEnum<PriceChangeDetails.Mode>
 
@@ -221,4 +233,10 @@ extension AndroidPublisher.ReplacementMode {
     package static var withoutProration: Self { Self(rawValue: "WITHOUT_PRORATION") }
     package static var chargeFullPrice: Self { Self(rawValue: "CHARGE_FULL_PRICE") }
     package static var deferred: Self { Self(rawValue: "DEFERRED") }
+}
+
+extension AndroidPublisher.PriceStepUpState {
+    package static var pending: Self { Self(rawValue: "PENDING") }
+    package static var confirmed: Self { Self(rawValue: "CONFIRMED") }
+    package static var completed: Self { Self(rawValue: "COMPLETED") }
 }

@@ -348,7 +348,7 @@ struct PlayAPITests {
         try await TestStore.withPlay { test, client in
             let token = try await test.playSubscribe("plus", "monthly")
             for path in [
-                "/orders/GPA.1:reviewrefund", "/purchases/subscriptionsv2/tokens/\(token):unknown",
+                "/orders/GPA.1:unknown", "/purchases/subscriptionsv2/tokens/\(token):unknown",
                 "/purchases/subscriptionsv2/tokens/\(token)", "/inappproducts",
             ] { try await client.refuses(501, "notImplemented", .post, path, [:]) }
         }
@@ -363,5 +363,42 @@ struct PlayAPITests {
             try await client.refuses(
                 413, "requestTooLarge", .post, path, ["x": .string(String(repeating: "a", count: 70_000))])
         }
+    }
+
+    @Test(arguments: [
+        (403, "PERMISSION_DENIED", "permissionDenied"), (429, "RESOURCE_EXHAUSTED", "rateLimitExceeded"),
+        (500, "INTERNAL", "backendError"), (503, "UNAVAILABLE", "backendError"),
+    ])
+    func `an injected error answers every authenticated request, and changes nothing`(
+        _ status: Int, _ word: String, _ reason: String
+    ) async throws {
+        try await TestStore.withPlay { test, client in
+            let token = try await test.playBuy("coins").purchaseToken
+            let path = "/purchases/products/coins/tokens/\(token)"
+            try await test.store.set(.playAPIError, to: .string("\(status)"))
+            for (method, path) in [
+                (.get, path), (.post, path + ":consume"), (.get, "/orders/GPA.1"), (.get, "/unknown"),
+            ] as [(HTTPRequest.Method, String)] {
+                let answer = try await client.send(method, path)
+                #expect(answer.status == status && answer.json["error"]?["status"]?.stringValue == word)
+                #expect(GoogleAPIError(answer.json)?.reason == reason)
+            }
+            var stranger = client
+            stranger.token = "unknown"
+            try await stranger.refuses(401, "authError", .get, path)
+            try await test.store.set(.playAPIError, to: "off")
+            #expect(try await client.send(.get, path).json["consumptionState"] == 0)
+        }
+    }
+
+    @Test func `an injected error or latency has a value that is known`() async throws {
+        for bad in ["404", "429.0", "0429", "on", ""] {
+            #expect(throws: SimulatorError(.invalidValue, "")) { try StoreSetting.playAPIError.value(of: .string(bad)) }
+        }
+        #expect(try StoreSetting.playAPIError.value(of: 429) == "429")
+        for (value, delay) in [(0.5, 0.5), (99, 60), (-1, 0)] as [(Double, Double)] {
+            #expect(PlayRules(["latency.playAPI": .number(value)]).delay == delay)
+        }
+        #expect(PlayRules(["errors.playAPI": "404"]).failure == nil)
     }
 }

@@ -64,6 +64,21 @@ struct PlayClientTests {
         let active = try await test.playBuy("plus", "yearly", account: "gina")
         let revoked = try await test.playBuy("pro", "monthly", account: "gina").purchaseToken
         let coins = try await test.playBuy("coins", account: "gina") { $0.quantity = 2 }
+        let deferredOld = try await test.playBuy("pro", "monthly", account: "jana").purchaseToken
+        let deferred = try await test.playBuy("plus", "monthly", account: "jana") {
+            $0.oldPurchaseToken = deferredOld
+            $0.replacementMode = "DEFERRED"
+        }.purchaseToken
+        let raised = try await test.playBuy("plus", "monthly", account: "karl").purchaseToken
+        _ = try await store.perform(.changePrice(.init(price: "5.99")), onPlayPurchase: raised)
+        let partial = try await test.playBuy("coins", account: "lena") { $0.quantity = 3 }
+        _ = try await store.refundPlayPurchase(partial.purchaseToken, .init(quantity: 1))
+        let reviewed = try await test.playBuy("coins", account: "mara")
+        _ = try await store.requestPlayChargeback(reviewed.purchaseToken)
+        let reviewToken = try test.store.database.read { sql in
+            try PlayDatabase(SimulatorDatabase(sql), "com.example.souk_play").entry(reviewed.purchaseToken)?
+                .purchase.info.review?.token
+        }
         let pending = try await test.playBuy("coins", account: "hans") { $0.isPending = true }.purchaseToken
         let charged = try await test.playBuy("coins", account: "ines")
         _ = try await store.refundPlayPurchase(charged.purchaseToken, .init(), chargeback: true)
@@ -76,7 +91,9 @@ struct PlayClientTests {
             "revoked": .string(revoked), "coins": .string(coins.purchaseToken), "pending": .string(pending),
             "charged": .string(charged.purchaseToken), "coinsOrder": .string(coins.orderId),
             "activeOrder": .string(active.orderId), "chargedOrder": .string(charged.orderId),
-            "trialOrder": .string(trial.orderId), "now": .number(now),
+            "trialOrder": .string(trial.orderId), "deferred": .string(deferred), "raised": .string(raised),
+            "partialOrder": .string(partial.orderId), "reviewedOrder": .string(reviewed.orderId),
+            "review": .string(try #require(reviewToken)), "now": .number(now),
         ]
     }
 }

@@ -72,10 +72,19 @@ enum PlayFixtures {
     /// Rows for every table of Google Play. The purchases belong to the first account.
     static func rows() async throws -> [(table: String, rows: JSONValue)] {
         let found = Locked<[(String, JSONValue)]>([])
-        try await TestStore.withPlay(change: { $0.playNotificationsURL = "http://127.0.0.1:1/push" }) { test, _ in
+        try await TestStore.withPlay(
+            change: {
+                $0.playNotificationsURL = "http://127.0.0.1:1/push"
+                $0.notificationTransport = Receiver { _ in 500 }
+            }
+        ) { test, _ in
             let token = try await test.playBuy("coins").purchaseToken
             _ = try await test.store.refundPlayPurchase(token, .init(), chargeback: true)
             try await test.playBuy("plus", "monthly", offer: "trial")
+            let several = try await test.playBuy("coins", account: "anna") { $0.quantity = 3 }.purchaseToken
+            _ = try await test.store.refundPlayPurchase(several, .init(quantity: 1))
+            _ = try await test.store.requestPlayChargeback(several)
+            try await test.store.deliverPlayNotifications()
             let tables = try await test.store.exportState()["tables"]?.objectValue ?? [:]
             found.withLock { $0 = tables.filter { $0.key.hasPrefix("play_") }.map { ($0.key, $0.value) } }
         }

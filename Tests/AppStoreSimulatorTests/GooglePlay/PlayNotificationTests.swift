@@ -118,7 +118,7 @@ struct PlayNotificationTests {
                 let arrivals = await endpoint.arrivals(atLeast: count)
                 #expect(Set(arrivals.compactMap { $0.push.message?.messageId }) == ["1"])
                 let stored = try await untilStored(test, attempts: count)
-                #expect(stored.result == ["500", "404", "302", "204"][count - 1])
+                #expect(stored.attempts.map(\.result) == Array(["500", "404", "302", "204"].prefix(count)))
                 if count < 4 { try await test.store.advance(.init(to: stored.due)) }
             }
             #expect(try await untilStored(test, attempts: 4).due == nil)
@@ -130,7 +130,7 @@ struct PlayNotificationTests {
         let found = Locked<StoreControlWire.PlayNotification?>(nil)
         try await until("the result is stored") {
             let first = try await test.store.playNotifications(after: 0, limit: 1).first
-            guard first?.attempts == attempts, first?.result != nil else { return false }
+            guard first?.attempts.count == attempts, first?.attempts.last?.result != nil else { return false }
             found.withLock { $0 = first }
             return true
         }
@@ -148,6 +148,43 @@ struct PlayNotificationTests {
         #expect(PlayDatabase.Retries.next(after: .max, of: start, madeAt: start) != nil)
     }
 
+    @Test func `a notification is delivered on request, and sent again once even if it has arrived`() async throws {
+        let endpoint = PushEndpoint([500])
+        try await withEndpoint(endpoint) { test, _ in
+            let token = try await test.playBuy("coins").purchaseToken
+            let left = try await test.store.deliverPlayNotifications()
+            #expect(left.waiting == 1 && left.next == test.store.virtualClock.now().addingTimeInterval(10))
+            try await test.store.advance(.init(seconds: 10))
+            #expect(try await test.store.deliverPlayNotifications().waiting == 0)
+            _ = try await test.store.resendPlayNotification(1)
+            #expect(try await test.store.deliverPlayNotifications().waiting == 0)
+            let all = try await test.store.playNotifications(of: "anna")
+            #expect(all.map(\.type) == ["ONE_TIME_PRODUCT_PURCHASED"])
+            #expect(all[0].attempts.map(\.result) == ["500", "204", "204"])
+            #expect(all[0].purchaseToken == token && all[0].productID == "coins" && all[0].account == "anna")
+            await #expect(throws: SimulatorError(.unknownNotification, "")) {
+                _ = try await test.store.resendPlayNotification(99)
+            }
+            try await test.store.createAccount("bob")
+            #expect(try await test.store.playNotifications(of: "bob").isEmpty)
+            await #expect(throws: SimulatorError(.unknownAccount, "")) {
+                _ = try await test.store.playNotifications(of: "nobody")
+            }
+        }
+    }
+
+    @Test func `a failed resend of a notification that has arrived is not repeated`() async throws {
+        let endpoint = PushEndpoint([200, 500])
+        try await withEndpoint(endpoint) { test, _ in
+            try await test.playBuy("coins")
+            try await test.store.deliverPlayNotifications()
+            _ = try await test.store.resendPlayNotification(1)
+            #expect(try await test.store.deliverPlayNotifications().waiting == 0)
+            let first = try #require(try await test.store.playNotifications().first)
+            #expect(first.attempts.map(\.result) == ["200", "500"] && first.due == nil)
+        }
+    }
+
     @Test func `without a URL no notification is written, and an attempt that was lost is repeated`() async throws {
         let folder = try ScratchFolder()
         let base = ManualClock()
@@ -160,7 +197,7 @@ struct PlayNotificationTests {
         try await TestStore.withPlay(in: folder, base: base, change: { $0.playNotificationsURL = PushEndpoint.url }) {
             test, _ in
             try await test.playBuy("coins")
-            #expect(try await test.store.playNotifications(after: 0, limit: 2).map(\.attempts) == [0])
+            #expect(try await test.store.playNotifications(after: 0, limit: 2).map(\.attempts) == [[]])
         }
         let endpoint = PushEndpoint()
         try await withEndpoint(endpoint, in: folder, base: base) { _, _ in

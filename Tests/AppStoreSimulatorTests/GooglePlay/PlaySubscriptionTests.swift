@@ -11,35 +11,35 @@ import Testing
 struct PlaySubscriptionTests {
     private typealias Money = AndroidPublisher.Money
 
-    private static let start = Fixtures.date("2026-01-31T10:00:00Z")
+    static let start = Fixtures.date("2026-01-31T10:00:00Z")
 
-    private static func info() -> PlayPurchaseInfo {
+    static func info(_ region: String = "US") -> PlayPurchaseInfo {
         PlayPurchaseInfo(
-            token: "token", account: 1, regionCode: "US", productID: "plus", title: "Plus", orderID: "GPA.1")
+            token: "token", account: 1, regionCode: region, productID: "plus", title: "Plus", orderID: "GPA.1")
     }
 
-    private static func subscription(
-        _ plan: String, offer: String? = nil, acknowledged: Bool = true
+    static func subscription(
+        _ plan: String, offer: String? = nil, acknowledged: Bool = true, region: String = "US"
     ) throws -> (PlaySubscription, [PlayEffect]) {
         let product = try #require(try PlayFixtures.catalogue().subscription("plus"))
         let base = try #require(product.basePlans.first { $0.id == plan })
         let chosen = product.offers.first { $0.id == offer }
         let terms = try #require(PlayTerms(base, chosen, in: "US"))
-        var subscription = PlaySubscription(info(), terms, at: start)
+        var subscription = PlaySubscription(info(region), terms, at: start)
         let effects = try subscription.begin(at: start)
         if acknowledged { try subscription.acknowledge(nil) }
         return (subscription, effects)
     }
 
     /// Performs the steps until `end`, and returns one line for each effect.
-    private static func run(_ subscription: inout PlaySubscription, until end: String) -> [String] {
+    static func run(_ subscription: inout PlaySubscription, until end: String) -> [String] {
         let limit = Fixtures.date(end)
         var lines: [String] = []
         while let due = subscription.nextChange, due <= limit { lines += subscription.step().map(line) }
         return lines
     }
 
-    private static func line(_ effect: PlayEffect) -> String {
+    static func line(_ effect: PlayEffect) -> String {
         switch effect {
         case .order(let order):
             let details = order.lineItems?.first?.subscriptionDetails
@@ -50,10 +50,11 @@ struct PlaySubscriptionTests {
                 + "\(refund.voided.map { "\($0)" } ?? "kept")"
         case .subscriptionEvent(let event, let at): return "\(day(at)) event \(event.rawValue)"
         case .productEvent(let type, let at): return "\(day(at)) product \(type)"
+        case .reviewRequested(let review, let at): return "\(day(at)) review \(review.orderID)"
         }
     }
 
-    private static func day(_ date: Date?) -> String { String(RFC3339.string(from: date ?? .distantPast).prefix(10)) }
+    static func day(_ date: Date?) -> String { String(RFC3339.string(from: date ?? .distantPast).prefix(10)) }
 
     @Test func `a subscription renews on its day of the month`() throws {
         var (subscription, effects) = try Self.subscription("monthly")
@@ -237,7 +238,7 @@ struct PlaySubscriptionTests {
     @Test func `a replacement in another mode or of an ended subscription is refused`() throws {
         var (old, _) = try Self.subscription("monthly")
         let terms = old.terms
-        for mode in ["DEFERRED", "KEEP_EXISTING", ""] {
+        for mode in ["KEEP_EXISTING", ""] {
             #expect(throws: PlayRefusal.self) {
                 try PlaySubscription.Replacement(
                     of: old, by: "plus", terms, mode: .init(rawValue: mode), at: Self.start)

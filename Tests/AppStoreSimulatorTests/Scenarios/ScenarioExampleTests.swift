@@ -161,7 +161,7 @@ private struct Fault {
             if let date = RFC3339.date(from: text) {
                 return [fault(kind, .string(RFC3339.string(from: date.addingTimeInterval(1))))]
             }
-            let isNumber = ScenarioMatch.isTransaction(kind)
+            let isNumber = ScenarioMatch.isNamed(kind)
             return [fault(kind, .string(isNumber ? "77" : text + "X"))]
         case .number(let number): return [fault(kind, .number((number.int ?? 0) + 1))]
         case .bool(let flag): return [fault(kind, .bool(!flag))]

@@ -258,7 +258,7 @@ enum PlayEndpoints {
             let id = try call.name
             return try await call.store.readPlayDatabase { records, _ in try order(id, records) }
         },
-        actions("/orders/{orderId}", "orders", ["refund": refund]),
+        actions("/orders/{orderId}", "orders", ["refund": refund, "reviewrefund": reviewRefund]),
         get("/purchases/voidedpurchases", "purchases.voidedpurchases.list", voidedPurchases),
     ]
 
@@ -273,13 +273,35 @@ enum PlayEndpoints {
         return nil
     }
 
+    private static let reviewRefund: @Sendable (PlayCall) async throws -> (any PlayResource)? = { call in
+        let body = try await call.body(as: API.ReviewRefundRequest.self)
+        guard let token = body.pendingRefundToken else { throw GoogleAPIError.invalid("pendingRefundToken") }
+        guard let preference = body.refundPreference, [.decline, .approve, .neutral].contains(preference) else {
+            throw GoogleAPIError.invalid("refundPreference", "The refundPreference is missing or unknown.")
+        }
+        guard body.sampleContentProvided != nil else {
+            throw GoogleAPIError.invalid("sampleContentProvided", "The member sampleContentProvided is missing.")
+        }
+        guard (0...100_000).contains(body.consumptionPercentageMilliunits ?? 0) else {
+            throw GoogleAPIError.invalid(
+                "consumptionPercentageMilliunits", "The consumed percentage should be 0 to 100000 thousandths.")
+        }
+        let events = body.consumptionUsageEvents ?? []
+        guard events.count <= 1000, events.allSatisfy({ ($0.consumptionItemDescription ?? "").count <= 5000 }) else {
+            throw GoogleAPIError.invalid(
+                "consumptionUsageEvents", "There are more than 1000 events, or a text is too long.")
+        }
+        try await call.store.reviewPlayRefund(of: try call.name, token, preference)
+        return nil
+    }
+
     private static let voidedPurchases: @Sendable (PlayCall) async throws -> any PlayResource = { call in
         let limit = Int(try call.number("maxResults", in: 1...1000) ?? 1000)
         guard try call.number("startIndex", in: 0...Int64(UInt32.max)) ?? 0 == 0 else {
             throw GoogleAPIError.invalid("startIndex", "Pages are selected by token.")
         }
         let withSubscriptions = try call.number("type", in: 0...1) == 1
-        _ = try call.flag("includeQuantityBasedPartialRefund")
+        let withPartial = try call.flag("includeQuantityBasedPartialRefund")
         let (start, end) = (
             try call.number("startTime", in: 0...Int64.max), try call.number("endTime", in: 0...Int64.max)
         )
@@ -290,8 +312,8 @@ enum PlayEndpoints {
         return try await call.store.readPlayDatabase { records, now in
             let page = try token ?? VoidedPage(start: start, end: end, at: now)
             let found = try records.voidedPurchases(
-                from: page.start, to: page.end, withSubscriptions: withSubscriptions, after: page.after,
-                limit: limit + 1)
+                from: page.start, to: page.end, withSubscriptions: withSubscriptions, withPartial: withPartial,
+                after: page.after, limit: limit + 1)
             return API.VoidedPurchasesListResponse {
                 $0.voidedPurchases = found.isEmpty ? nil : found.prefix(limit).map(\.purchase)
                 guard found.count > limit else { return }

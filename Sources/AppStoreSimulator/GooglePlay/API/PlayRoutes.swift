@@ -59,7 +59,16 @@ struct PlayRoutes: HTTPHandler {
         } catch {
             return .ready(error.response)
         }
-        return router.respond(to: request)
+        let rules = play.rules
+        guard rules.delay > 0 else { return answer(to: request, rules) }
+        return .suspended { [store] in
+            await store.pause(for: rules.delay)
+            return await answer(to: request, rules).response()
+        }
+    }
+
+    private func answer(to request: HTTPRequest, _ rules: PlayRules) -> HTTPReply {
+        rules.failure.map { .ready($0.response) } ?? router.respond(to: request)
     }
 
     private func token(_ request: HTTPRequest) async -> HTTPResponse {

@@ -118,6 +118,17 @@ struct PlayDatabase {
                         $0.purchaseToken = purchase.info.token
                     }
                 }
+            case .reviewRequested(let review, let instant):
+                try notify(at: instant, about: purchase) {
+                    $0.pendingRefundReviewNotification = DeveloperNotification.PendingRefundReview {
+                        $0.version = "1.0"
+                        $0.pendingRefundToken = review.token
+                        $0.orderId = review.orderID
+                        $0.refundReason = 7
+                        $0.obfuscatedAccountId = purchase.info.obfuscatedAccountID
+                        $0.obfuscatedProfileId = purchase.info.obfuscatedProfileID
+                    }
+                }
             case .productEvent(let type, let instant):
                 try notify(at: instant, about: purchase) {
                     $0.oneTimeProductNotification = DeveloperNotification.OneTimeProduct {
@@ -138,6 +149,7 @@ struct PlayDatabase {
                 "UPDATE play_order SET body = ?2 WHERE id = ?1", [.text(refund.orderID), .text(try Self.text(order))])
         }
         guard let (source, reason) = refund.voided, try voidedPurchase(ofOrder: refund.orderID) == nil else { return }
+        let isPartial = refund.quantity != nil
         let isSubscription = if case .subscription = purchase { true } else { false }
         let voided = AndroidPublisher.VoidedPurchase {
             $0.kind = AndroidPublisher.VoidedPurchase.kind
@@ -147,11 +159,12 @@ struct PlayDatabase {
             $0.voidedTimeMillis = refund.at.playMilliseconds
             $0.voidedSource = source
             $0.voidedReason = reason
+            $0.voidedQuantity = refund.quantity
         }
         try sql.execute(
-            "INSERT INTO play_voided (order_id, at, is_subscription, body) VALUES (?1, ?2, ?3, ?4)",
+            "INSERT INTO play_voided (order_id, at, is_subscription, is_partial, body) VALUES (?1, ?2, ?3, ?4, ?5)",
             [
-                .text(refund.orderID), .integer(refund.at.microseconds), SQLValue(isSubscription),
+                .text(refund.orderID), .integer(refund.at.microseconds), SQLValue(isSubscription), SQLValue(isPartial),
                 .text(try Self.text(voided)),
             ])
         try notify(at: refund.at, about: purchase) {
@@ -159,7 +172,7 @@ struct PlayDatabase {
                 $0.purchaseToken = purchase.info.token
                 $0.orderId = refund.orderID
                 $0.productType = isSubscription ? 1 : 2
-                $0.refundType = 1
+                $0.refundType = isPartial ? 2 : 1
             }
         }
     }
@@ -182,22 +195,36 @@ struct PlayDatabase {
         }
     }
 
+    /// Returns the orders of an account's purchases, oldest first.
+    func orders(of account: Int64) throws -> [AndroidPublisher.Order] {
+        try sql.query(
+            """
+            SELECT play_order.body AS body FROM play_purchase JOIN play_order ON play_order.token = play_purchase.token
+            WHERE play_purchase.account = ?1 ORDER BY play_order.at, play_purchase.number, play_order.id
+            """, [.integer(account)]
+        ).map { row in
+            let body: String = try row["body"]
+            return try WireJSON.decode(AndroidPublisher.Order.self, from: Array(body.utf8))
+        }
+    }
+
     private func voidedPurchase(ofOrder id: String) throws -> Int64? {
-        try sql.first("SELECT id FROM play_voided WHERE order_id = ?1", [.text(id)])?["id"]
+        try sql.first("SELECT id FROM play_voided WHERE order_id = ?1 AND is_partial = 0", [.text(id)])?["id"]
     }
 
     /// Returns at most `limit` voided purchases after the one with the number `after`, oldest first, with their numbers.
     func voidedPurchases(
-        from start: Date, to end: Date, withSubscriptions: Bool, after: Int64, limit: Int
+        from start: Date, to end: Date, withSubscriptions: Bool, withPartial: Bool, after: Int64, limit: Int
     ) throws -> [(number: Int64, purchase: AndroidPublisher.VoidedPurchase)] {
         try sql.query(
             """
             SELECT id, body FROM play_voided
-            WHERE id > ?1 AND at >= ?2 AND at <= ?3 AND (is_subscription = 0 OR ?4) ORDER BY id LIMIT ?5
+            WHERE id > ?1 AND at >= ?2 AND at <= ?3 AND (is_subscription = 0 OR ?4) AND (is_partial = 0 OR ?5)
+            ORDER BY id LIMIT ?6
             """,
             [
                 .integer(after), .integer(start.microseconds), .integer(end.microseconds),
-                SQLValue(withSubscriptions), .integer(Int64(limit)),
+                SQLValue(withSubscriptions), SQLValue(withPartial), .integer(Int64(limit)),
             ]
         ).map { row in
             let body: String = try row["body"]

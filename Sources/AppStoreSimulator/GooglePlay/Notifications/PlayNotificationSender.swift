@@ -16,8 +16,6 @@ final class PlayNotificationSender: Sendable {
     private static let maximumAttempts = 8
     /// The seconds of real time before a failed write to the database is repeated.
     private static let pause = 1.0
-    /// The statuses with which Pub/Sub takes a message as accepted.
-    private static let accepted: Set<Int> = [102, 200, 201, 202, 204]
 
     private struct FinishedAttempt: Sendable {
         var record: PlayNotificationRecord
@@ -78,6 +76,7 @@ final class PlayNotificationSender: Sendable {
         }
         finished.withLock { $0.removeFirst(ended.count) }
         busy = stillBusy.union(batch.1.map(\.id))
+        if !ended.isEmpty { store.signal.raise([SimulatedAppStore.delivered]) }
         return batch
     }
 
@@ -87,7 +86,7 @@ final class PlayNotificationSender: Sendable {
         do {
             let answer = try await transport.send(try request(record, to: url))
             _ = try? await answer.body.collect(upTo: NotificationDelivery.answerLimit)
-            isSuccess = Self.accepted.contains(answer.status)
+            isSuccess = PlayDatabase.accepted.contains(answer.status)
             result = "\(answer.status)"
         } catch {
             result = AppStoreServerAPI.SendAttemptResult(error).rawValue

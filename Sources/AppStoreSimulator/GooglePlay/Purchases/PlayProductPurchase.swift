@@ -18,7 +18,12 @@ struct PlayProductPurchase: Codable, Sendable, Hashable {
     var purchasedAt: Date
     var isConsumed = false
 
-    var refundableQuantity: Int { state == .cancelled ? 0 : quantity }
+    /// The number of items that were refunded while the customer keeps the others.
+    var refundedQuantity: Int?
+
+    var refundableQuantity: Int {
+        state == .cancelled ? 0 : max(0, quantity.subtractingReportingOverflow(refundedQuantity ?? 0).partialValue)
+    }
     /// Whether the account owns the product, so that it cannot buy it again.
     var isOwned: Bool { state != .cancelled && !isConsumed }
 
@@ -59,6 +64,22 @@ struct PlayProductPurchase: Codable, Sendable, Hashable {
         }
         isConsumed = true
         info.acknowledge(nil)
+    }
+
+    /// Refunds some of the items, or takes the product from the account if none is left.
+    mutating func refund(_ count: Int, at instant: Date, source: Int) throws(PlayRefusal) -> [PlayEffect] {
+        guard state == .purchased, count >= 1, count <= refundableQuantity else {
+            throw PlayRefusal(
+                "invalidValue",
+                "The quantity of a refund should be 1 to the refundable quantity, \(refundableQuantity).")
+        }
+        guard count < refundableQuantity else { return void(at: instant, source: source, reason: 0) }
+        refundedQuantity = (refundedQuantity ?? 0) + count
+        var refund = PlayRefund(info.orderID, at: instant, voided: (source, 0))
+        refund.quantity = count
+        refund.numerator = Int64(count)
+        refund.denominator = Int64(quantity)
+        return [.refund(refund)]
     }
 
     /// Takes the product from the account and refunds its order.

@@ -15,18 +15,33 @@ enum PlayPurchase: Codable, Sendable, Hashable {
             case .subscription(let purchase): purchase.info
             }
         }
+        set {
+            switch self {
+            case .product(var purchase):
+                purchase.info = newValue
+                self = .product(purchase)
+            case .subscription(var purchase):
+                purchase.info = newValue
+                self = .subscription(purchase)
+            }
+        }
     }
 
     /// The instant of the next change that time causes.
-    var nextChange: Date? {
+    var nextChange: Date? { [ownChange, reviewDeadline].compactMap(\.self).min() }
+
+    private var ownChange: Date? {
         switch self {
         case .product(let purchase): purchase.nextChange
         case .subscription(let purchase): purchase.nextChange
         }
     }
 
+    private var reviewDeadline: Date? { info.review.flatMap { $0.isDecided ? nil : $0.deadline } }
+
     /// Performs the change that is due at `nextChange`.
     mutating func step() -> [PlayEffect] {
+        if let deadline = reviewDeadline, deadline <= ownChange ?? .distantFuture { return decideReview(at: deadline) }
         switch self {
         case .product(var purchase):
             defer { self = .product(purchase) }
@@ -35,6 +50,51 @@ enum PlayPurchase: Codable, Sendable, Hashable {
             defer { self = .subscription(purchase) }
             return purchase.step()
         }
+    }
+
+    /// Ends the review of a chargeback. If the developer asked to decline it, Google disputes it with success; otherwise
+    /// the bank takes the payment back.
+    private mutating func decideReview(at instant: Date) -> [PlayEffect] {
+        guard var review = info.review else { return [] }
+        review.isDecided = true
+        info.review = review
+        return review.preference == .decline ? [] : chargeBack(review.orderID, at: instant)
+    }
+
+    /// Takes the payment of an order back, as a bank does. The purchase ends.
+    mutating func chargeBack(_ order: String, at instant: Date) -> [PlayEffect] {
+        switch self {
+        case .product(var purchase):
+            defer { self = .product(purchase) }
+            return purchase.void(at: instant, source: 0, reason: 7, chargeback: true)
+        case .subscription(var purchase) where !purchase.isEnded:
+            defer { self = .subscription(purchase) }
+            return purchase.revoke(at: instant, by: .system, voided: (0, 7), chargeback: true, order: order)
+        case .subscription:
+            var refund = PlayRefund(order, at: instant, voided: (0, 7))
+            refund.reason = .chargeback
+            return [.refund(refund)]
+        }
+    }
+}
+
+/// The review of a chargeback by the developer, before Google decides.
+struct PlayRefundReview: Codable, Sendable, Hashable {
+    /// Identifies the review in Google's API.
+    var token: String
+    var orderID: String
+    /// The instant of the decision.
+    var deadline: Date
+    /// The developer's first answer.
+    var preference: AndroidPublisher.RefundPreference?
+    var isDecided = false
+
+    static let length: TimeInterval = 24 * 3600
+
+    init(of order: String, of purchase: PlayPurchaseInfo, at instant: Date) {
+        token = Base64.encodeURL(SHA256.hash(Array("play refund review \(purchase.token) \(order)".utf8)))
+        orderID = order
+        deadline = instant.addingTimeInterval(Self.length).wholeMilliseconds
     }
 }
 
@@ -54,6 +114,8 @@ struct PlayPurchaseInfo: Codable, Sendable, Hashable {
     var isAcknowledged = false
     /// The instant at which the purchase is refunded unless it is acknowledged before; `nil` while it is pending.
     var acknowledgeBy: Date?
+    /// The latest review of a chargeback.
+    var review: PlayRefundReview?
 
     /// The time for an acknowledgement.
     static let acknowledgementTime: TimeInterval = 3 * 86400
@@ -82,6 +144,8 @@ enum PlayEffect: Sendable, Hashable {
     case subscriptionEvent(DeveloperNotification.SubscriptionEvent, at: Date)
     /// A notification about the one-time product: 1 purchased, 2 cancelled.
     case productEvent(Int, at: Date)
+    /// A notification about a chargeback that the developer can review.
+    case reviewRequested(PlayRefundReview, at: Date)
 }
 
 /// A refund of an order.
@@ -89,6 +153,8 @@ struct PlayRefund: Sendable, Hashable {
     var orderID: String
     var at: Date
     var reason = AndroidPublisher.RefundReason.other
+    /// The refunded part of the quantity; `nil` for all of it.
+    var quantity: Int?
     /// The refunded share of the total, as a numerator and a denominator.
     var numerator: Int64 = 1
     var denominator: Int64 = 1

@@ -14,6 +14,11 @@ extension PlaySubscription.Replacement {
         productID = old.info.productID
         basePlanID = old.terms.basePlanID
         offerID = old.terms.offerID
+        guard old.deferredItem == nil else {
+            throw PlayRefusal(
+                "invalidSubscriptionState", "The subscription waits for a deferred replacement; another one is refused."
+            )
+        }
         guard !old.isEnded, old.state != .pending else {
             throw PlayRefusal("invalidSubscriptionState", "The subscription to be replaced has ended or is pending.")
         }
@@ -52,7 +57,13 @@ extension PlaySubscription.Replacement {
             payment = try Self.difference(rest, old, terms, at: instant)
             end = max(old.paidUntil, instant)
         case .deferred:
-            throw PlayRefusal("unsupported", "The replacement mode DEFERRED is not simulated.")
+            guard old.state == .active || old.state == .canceled, old.terms.kind != .prepaid, terms.kind != .prepaid
+            else {
+                throw PlayRefusal(
+                    "invalidValue", "DEFERRED is for an active subscription and for plans that renew automatically.")
+            }
+            end = max(old.paidUntil, instant)
+            deferredItem = PlaySubscription.DeferredItem(terms: old.terms, orderID: old.latestOrderID)
         default: throw PlayRefusal("invalidValue", "The replacement mode is not one of Google's.")
         }
     }

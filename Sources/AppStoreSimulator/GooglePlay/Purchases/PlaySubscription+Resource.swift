@@ -19,7 +19,7 @@ extension PlaySubscription {
             $0.subscriptionState = Self.states[state]
             $0.acknowledgementState = info.isAcknowledged ? .acknowledged : .pending
             $0.linkedPurchaseToken = replacement?.token
-            $0.lineItems = [lineItem]
+            $0.lineItems = [deferredLineItem, lineItem].compactMap(\.self)
             $0.testPurchase = info.isTest ? API.Presence() : nil
             if info.obfuscatedAccountID != nil || info.obfuscatedProfileID != nil {
                 $0.externalAccountIdentifiers = API.ExternalAccountIdentifiers {
@@ -66,14 +66,15 @@ extension PlaySubscription {
     private var lineItem: AndroidPublisher.SubscriptionLineItem {
         API.SubscriptionLineItem {
             $0.productId = info.productID.rawValue
-            $0.expiryTime = state == .pending ? nil : expiryTime.wholeMilliseconds
+            let isOwned = state != .pending && deferredItem == nil
+            $0.expiryTime = isOwned ? expiryTime.wholeMilliseconds : nil
             $0.latestSuccessfulOrderId = latestOrderID
             $0.offerDetails = API.OfferDetails {
                 $0.basePlanId = terms.basePlanID
                 $0.offerId = terms.offerID
                 $0.offerTags = terms.tags.isEmpty ? nil : terms.tags
             }
-            $0.offerPhase = phase
+            $0.offerPhase = deferredItem == nil ? phase : nil
             if terms.kind == .prepaid {
                 $0.prepaidPlan = API.PrepaidPlan {
                     $0.allowExtendAfterTime = terms.allowsExtension && !isEnded ? startedAt.wholeMilliseconds : nil
@@ -92,10 +93,29 @@ extension PlaySubscription {
         }
     }
 
+    /// The item that the customer has until a deferred replacement takes effect.
+    private var deferredLineItem: AndroidPublisher.SubscriptionLineItem? {
+        guard let replacement, let item = deferredItem else { return nil }
+        return API.SubscriptionLineItem {
+            $0.productId = replacement.productID.rawValue
+            $0.expiryTime = expiryTime.wholeMilliseconds
+            $0.latestSuccessfulOrderId = item.orderID
+            $0.offerDetails = API.OfferDetails {
+                $0.basePlanId = item.terms.basePlanID
+                $0.offerId = item.terms.offerID
+                $0.offerTags = item.terms.tags.isEmpty ? nil : item.terms.tags
+            }
+            $0.autoRenewingPlan = API.AutoRenewingPlan { $0.recurringPrice = item.terms.price }
+            $0.deferredItemReplacement = API.DeferredItemReplacement { $0.productId = info.productID.rawValue }
+        }
+    }
+
     private var plan: AndroidPublisher.AutoRenewingPlan {
         API.AutoRenewingPlan {
             $0.autoRenewEnabled = renews
             $0.recurringPrice = terms.price
+            $0.priceChangeDetails = priceChangeDetails
+            $0.priceStepUpConsentDetails = priceStepUpConsentDetails
             guard terms.kind == .installments else { return }
             $0.installmentDetails = API.InstallmentPlan {
                 $0.initialCommittedPaymentsCount = terms.committedPayments

@@ -35,6 +35,14 @@ struct PlaySubscription: Codable, Sendable, Hashable {
         var payment: AndroidPublisher.Money?
         /// The end of the first period; `nil` if that follows from the terms.
         var end: Date?
+        /// The subscription that continues until a deferred replacement takes effect; `nil` in other modes.
+        var deferredItem: DeferredItem?
+    }
+
+    /// The item that the customer has until a deferred replacement takes effect.
+    struct DeferredItem: Codable, Sendable, Hashable {
+        var terms: PlayTerms
+        var orderID: String?
     }
 
     var info: PlayPurchaseInfo
@@ -47,8 +55,8 @@ struct PlaySubscription: Codable, Sendable, Hashable {
     /// The end of the time that is paid.
     private(set) var paidUntil: Date
     /// Periods count from here, so that they keep the day of the month.
-    private var anchor: Date
-    private var periodsSinceAnchor = 0
+    private(set) var anchor: Date
+    private(set) var periodsSinceAnchor = 0
     /// The number of orders after the first one.
     private var renewals = 0
     private(set) var latestOrderID: String?
@@ -67,8 +75,12 @@ struct PlaySubscription: Codable, Sendable, Hashable {
     private(set) var cancellation: Cancellation?
     private(set) var endedAt: Date?
     let replacement: Replacement?
+    /// The latest change of the price for existing subscribers.
+    var priceChange: PriceChange?
+    /// The latest consent to a higher price after an offer.
+    var stepUp: StepUp?
     /// Counts the changes; the `etag` is made from it.
-    private(set) var revision = 0
+    var revision = 0
 
     init(_ info: PlayPurchaseInfo, _ terms: PlayTerms, replacing replacement: Replacement? = nil, at instant: Date) {
         self.info = info
@@ -94,6 +106,12 @@ struct PlaySubscription: Codable, Sendable, Hashable {
         }
     }
 
+    /// The item that the customer has until the deferred replacement takes effect, with the first payment.
+    var deferredItem: DeferredItem? { latestOrderID == nil ? replacement?.deferredItem : nil }
+
+    /// The period that is sold next.
+    var nextPeriod: PlayPeriod { deferredItem == nil ? period.next(in: terms) : PlayPeriod() }
+
     /// The length of the period, at least one millisecond.
     var periodLength: Int64 { max(1, paidUntil.playMilliseconds.value - periodStart.playMilliseconds.value) }
     var isEnded: Bool { state == .expired || state == .pendingPurchaseCanceled }
@@ -106,7 +124,8 @@ struct PlaySubscription: Codable, Sendable, Hashable {
         [stateChange, info.isAcknowledged || isEnded ? nil : info.acknowledgeBy].compactMap(\.self).min()
     }
 
-    private var stateChange: Date? {
+    /// The instant at which time changes the state next.
+    var stateChange: Date? {
         switch state {
         case .active, .canceled: paidUntil
         case .inGracePeriod, .onHold, .paused: stateUntil
@@ -139,9 +158,9 @@ struct PlaySubscription: Codable, Sendable, Hashable {
             scheduledPause = nil
             return enter(.paused, at: due, until: pause.end(from: due), [.subscriptionEvent(.paused, at: due)])
         }
-        let next = period.next(in: terms)
-        guard paymentsFail, next.price(in: terms).billionths > 0 else {
-            return pay(next, from: due, at: due, .renewed)
+        if lacksConsent(at: due) { return endWithoutConsent(at: due) }
+        guard paymentsFail, nextPeriod.price(in: terms).billionths > 0 else {
+            return pay(nextPeriod, from: due, at: due, .renewed)
         }
         pendingOrderID = orderID(of: renewals)
         guard terms.graceDays > 0 else { return hold(at: due) }
@@ -161,14 +180,20 @@ struct PlaySubscription: Codable, Sendable, Hashable {
 
     /// Begins a period at the end of a pause. A failing payment leads to an account hold, without a grace period.
     private mutating func resumePayments(at due: Date) -> [PlayEffect] {
-        let next = period.next(in: terms)
-        if paymentsFail, next.price(in: terms).billionths > 0 {
+        if lacksConsent(at: due) { return endWithoutConsent(at: due) }
+        if paymentsFail, nextPeriod.price(in: terms).billionths > 0 {
             pendingOrderID = orderID(of: renewals)
             return hold(at: due)
         }
         anchor = due
         periodsSinceAnchor = 0
-        return pay(next, from: due, at: due, .recovered)
+        return pay(nextPeriod, from: due, at: due, .recovered)
+    }
+
+    /// Ends a subscription whose customer did not agree to the next price.
+    private mutating func endWithoutConsent(at instant: Date) -> [PlayEffect] {
+        cancellation = Cancellation(by: .system, at: instant)
+        return [.subscriptionEvent(.canceled, at: instant)] + consentEvents(at: instant) + expire(at: instant)
     }
 
     private mutating func enter(
@@ -184,13 +209,15 @@ struct PlaySubscription: Codable, Sendable, Hashable {
     private mutating func pay(
         _ next: PlayPeriod, from start: Date, at instant: Date, _ event: DeveloperNotification.SubscriptionEvent
     ) -> [PlayEffect] {
-        let id = orderID(of: renewals)
-        renewals += 1
-        if next.duration(in: terms) != period.duration(in: terms) || period.isProrated {
+        let isFirst = deferredItem != nil
+        let id = isFirst ? info.orderID : orderID(of: renewals)
+        if !isFirst { renewals += 1 }
+        if isFirst || next.duration(in: terms) != period.duration(in: terms) || period.isProrated {
             anchor = start
             periodsSinceAnchor = 0
         }
         period = next
+        let changes = applyPriceChange(from: start, at: instant)
         periodStart = start
         periodsSinceAnchor += 1
         paidUntil = next.duration(in: terms).end(from: anchor, count: periodsSinceAnchor).wholeMilliseconds
@@ -202,7 +229,7 @@ struct PlaySubscription: Codable, Sendable, Hashable {
             .order(order(id, total: next.price(in: terms), from: start, at: instant)),
             .subscriptionEvent(event, at: instant),
         ]
-        return effects + countPayment(at: instant)
+        return effects + changes + updateStepUp(at: instant) + countPayment(at: instant)
     }
 
     /// Counts a payment of a commitment. A cancellation that waited for its end takes effect.
@@ -265,6 +292,13 @@ extension PlaySubscription {
         startedAt = instant
         periodStart = instant
         anchor = instant
+        if let end = replacement?.end, replacement?.deferredItem != nil {
+            // The customer keeps the old item until then, and pays nothing now.
+            paidUntil = max(end, instant.addingTimeInterval(0.001)).wholeMilliseconds
+            state = .active
+            info.begin(at: instant)
+            return [.subscriptionEvent(.purchased, at: instant)]
+        }
         period.isProrated = replacement?.mode.map { $0 != .chargeFullPrice } ?? false
         if period.isProrated { period.phase = terms.phases.count }
         let end = replacement?.end ?? period.duration(in: terms).end(from: instant)
@@ -279,7 +313,7 @@ extension PlaySubscription {
             .order(order(info.orderID, total: total, from: instant, at: instant)),
             .subscriptionEvent(.purchased, at: instant),
         ]
-        return effects + countPayment(at: instant)
+        return effects + updateStepUp(at: instant) + countPayment(at: instant)
     }
 
     /// Ends a purchase that waits for its payment.
@@ -325,7 +359,7 @@ extension PlaySubscription {
         isCancellationPending = false
         scheduledPause = nil
         cancellation = Cancellation(by: canceller, at: instant)
-        let effects: [PlayEffect] = [.subscriptionEvent(.canceled, at: instant)]
+        let effects = [.subscriptionEvent(.canceled, at: instant)] + consentEvents(at: instant)
         if state == .active {
             state = .canceled
             return effects
@@ -342,7 +376,7 @@ extension PlaySubscription {
         state = .active
         isCancellationPending = false
         cancellation = nil
-        return [.subscriptionEvent(.restarted, at: instant)]
+        return [.subscriptionEvent(.restarted, at: instant)] + consentEvents(at: instant)
     }
 
     /// Schedules a pause of one week to three months from the end of the period on; `nil` removes it.
@@ -381,13 +415,13 @@ extension PlaySubscription {
         }
         revision += 1
         paymentsFail = false
-        let next = period.next(in: terms)
         switch state {
-        case .inGracePeriod: return pay(next, from: paidUntil, at: instant, .renewed)
+        case .inGracePeriod: return pay(nextPeriod, from: paidUntil, at: instant, .renewed)
         case .onHold:
+            if lacksConsent(at: instant) { return endWithoutConsent(at: instant) }
             anchor = instant
             periodsSinceAnchor = 0
-            return pay(next, from: instant, at: instant, .recovered)
+            return pay(nextPeriod, from: instant, at: instant, .recovered)
         default: return []
         }
     }
