@@ -36,11 +36,28 @@ extension StoreControlWire {
         package var price: Price
         /// Whether several items can be bought at once.
         package var allowsSeveral: Bool
+        package var offers: [PlayDiscount]?
 
         package init(purchaseOptionID: String, price: Price, allowsSeveral: Bool) {
             self.purchaseOptionID = purchaseOptionID
             self.price = price
             self.allowsSeveral = allowsSeveral
+        }
+    }
+
+    /// A discounted offer of a purchase option.
+    package struct PlayDiscount: Codable, Sendable, Equatable {
+        package var offerID: String
+        package var price: Price
+        /// The beginning and the end of the sale; absent without a limit.
+        package var startTime: Date?
+        package var endTime: Date?
+
+        package init(offerID: String, price: Price, startTime: Date? = nil, endTime: Date? = nil) {
+            self.offerID = offerID
+            self.price = price
+            self.startTime = startTime
+            self.endTime = endTime
         }
     }
 

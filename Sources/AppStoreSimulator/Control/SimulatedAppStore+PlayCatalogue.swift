@@ -30,8 +30,14 @@ extension PlayProduct {
         var wire = StoreControlWire.PlayProduct(productID: id, title: title, kind: "product")
         let sold = options.compactMap { option -> StoreControlWire.PlayOption? in
             guard option.isActive, let price = option.prices.price(in: region) else { return nil }
-            return .init(
+            var sold = StoreControlWire.PlayOption(
                 purchaseOptionID: option.id, price: Price(price), allowsSeveral: option.allowsSeveral)
+            sold.offers = offers.filter { $0.isActive && $0.optionID == option.id }.compactMap { offer in
+                offer.prices.price(in: region).map {
+                    .init(offerID: offer.id, price: Price($0), startTime: offer.start, endTime: offer.end)
+                }
+            }
+            return sold
         }
         wire.options = sold
         return sold.isEmpty ? nil : wire

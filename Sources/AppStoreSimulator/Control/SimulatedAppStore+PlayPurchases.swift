@@ -181,6 +181,7 @@ extension SimulatedAppStore {
         case .product(let purchase):
             wire.state = "\(purchase.state)"
             wire.quantity = purchase.quantity
+            wire.offerID = purchase.offerID
             wire.refundableQuantity = purchase.refundableQuantity
             wire.isConsumed = purchase.isConsumed
             if purchase.nextChange != nil { wire.acknowledgeBy = info.acknowledgeBy }

@@ -27,7 +27,8 @@ extension FrontDeskPage {
             fields: [
               plans.length > 0 && { name: "plan", label: "Base plan and offer", options: plans.flatMap((plan) => [[JSON.stringify([plan.basePlanID]), plan.basePlanID + ": " + planPrice(plan)],
                 ...product.offers.filter((offer) => offer.basePlanID === plan.basePlanID).map((offer) => [JSON.stringify([plan.basePlanID, offer.offerID]), plan.basePlanID + " with the offer " + offer.offerID + ": " + playOfferText(offer)])]) },
-              options.length > 0 && { name: "option", label: "Purchase option", options: options.map((option) => [option.purchaseOptionID, option.purchaseOptionID + ": " + priceOf(option.price)]) },
+              options.length > 0 && { name: "option", label: "Purchase option and offer", options: options.flatMap((option) => [[JSON.stringify([option.purchaseOptionID]), option.purchaseOptionID + ": " + priceOf(option.price)],
+                ...(option.offers || []).map((offer) => [JSON.stringify([option.purchaseOptionID, offer.offerID]), option.purchaseOptionID + " with the offer " + offer.offerID + ": " + priceOf(offer.price)])]) },
               options.some((option) => option.allowsSeveral) && { name: "quantity", label: "Quantity", type: "number", min: 1, max: 100, value: 1, required: true },
               running.length > 0 && { name: "replaces", label: "Replaces", options: [["", "no subscription"], ...running.map((purchase) => [purchase.purchaseToken, playName(purchase.productID) + ", " + purchase.basePlanID])] },
               running.length > 0 && { name: "mode", label: "Replacement mode", options: [["", "none, for a top-up"], ...replacementModes.map((mode) => [mode, mode])] },
@@ -36,11 +37,11 @@ extension FrontDeskPage {
               { name: "tests", label: "The customer is a licence tester", type: "checkbox" },
             ].filter(Boolean),
             plan: ({ plan = "", option = "", quantity = "1", replaces = "", mode = "", customer = "", waits = false, tests = false }) => {
-              const [basePlanID, offerID] = plan ? JSON.parse(plan) : [], body = { productID: product.productID }, words = [];
+              const [basePlanID, planOffer] = plan ? JSON.parse(plan) : [], [optionID, optionOffer] = option ? JSON.parse(option) : [], offerID = planOffer || optionOffer, body = { productID: product.productID }, words = [];
               const add = (member, value, ...option) => { if (value) { body[member] = value; words.push(...option); } };
               add("basePlanID", basePlanID, "--base-plan", basePlanID);
+              add("purchaseOptionID", optionID, "--option", optionID);
               add("offerID", offerID, "--offer", offerID);
-              add("purchaseOptionID", option, "--option", option);
               if (quantity !== "1") add("quantity", Number(quantity), "--quantity", quantity);
               add("oldPurchaseToken", replaces, "--replaces", replaces);
               add("replacementMode", mode, "--replacement-mode", mode);
@@ -61,7 +62,8 @@ extension FrontDeskPage {
               (product.basePlans || []).map((plan) => make("p", {}, make("span", { class: "price" }, planPrice(plan)), " ", make("span", { class: "soft" },
                 plan.basePlanID + ", " + planKinds[plan.kind] + (plan.committedPayments ? ", " + plan.committedPayments + " payments committed" : "")))),
               (product.offers || []).map((offer) => make("p", { class: "soft" }, "Offer " + offer.offerID + " of " + offer.basePlanID + ": " + playOfferText(offer))),
-              (product.options || []).map((option) => make("p", {}, make("span", { class: "price" }, priceOf(option.price)), " ", make("span", { class: "soft" }, option.purchaseOptionID)))),
+              (product.options || []).map((option) => make("p", {}, make("span", { class: "price" }, priceOf(option.price)), " ", make("span", { class: "soft" }, option.purchaseOptionID))),
+              (product.options || []).flatMap((option) => option.offers || []).map((offer) => make("p", { class: "soft" }, "Offer " + offer.offerID + ": " + priceOf(offer.price)))),
               make("div", { class: "buttons" }, button(playBuy(product, account), product.title)))));
         };
 

@@ -70,7 +70,7 @@ struct ScenarioMatch {
     /// Whether a member contains the id of a transaction, or the token of a purchase on Google Play. The scenario may have
     /// the name of a step instead.
     static func isNamed(_ member: String) -> Bool {
-        member.hasSuffix("ransactionID") || member.hasSuffix("ransactionId") || member == "purchaseToken"
+        member.hasSuffix("ransactionID") || member.hasSuffix("ransactionId") || member.hasSuffix("urchaseToken")
     }
 
     /// Names the matched transactions that have a member `as`.

@@ -26,7 +26,7 @@ extension StoreCommand {
                 "play buy ACCOUNT PRODUCT", "Buy a product or a subscription on Google Play",
                 options: [
                     .init(name: "base-plan", value: "ID", help: "the base plan (the first one that is sold)"),
-                    .init(name: "offer", value: "ID", help: "use this offer of the base plan"),
+                    .init(name: "offer", value: "ID", help: "use this offer of the base plan or purchase option"),
                     .init(name: "option", value: "ID", help: "the purchase option of a one-time product"),
                     .init(name: "quantity", value: "N", help: "the quantity, if the option allows several"),
                     .init(name: "obfuscated-account-id", value: "ID", help: "the customer's account in the app"),
@@ -203,8 +203,11 @@ extension StoreCommand {
                 phases.joined(separator: ", then "),
             ]
         }
-        let options = (product.options ?? []).map {
-            [product.productID.rawValue, $0.purchaseOptionID, text($0.price)]
+        let options = (product.options ?? []).flatMap { option in
+            [[product.productID.rawValue, option.purchaseOptionID, text(option.price)]]
+                + (option.offers ?? []).map {
+                    [product.productID.rawValue, "\(option.purchaseOptionID), offer \($0.offerID)", text($0.price)]
+                }
         }
         return options + plans + offers
     }

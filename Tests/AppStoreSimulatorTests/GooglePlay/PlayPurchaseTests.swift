@@ -163,3 +163,92 @@ struct PlayPurchaseTests {
         }
     }
 }
+
+/// Discounted offers of one-time products.
+struct PlayDiscountTests {
+    /// The catalogue of the other tests with offers of the product `coins`.
+    private static func catalogue(_ change: (String) -> String = { $0 }) throws -> PlayCatalogue {
+        let offers = """
+            "offers": [
+              {"purchaseOptionId": "buy", "offerId": "half", "state": "ACTIVE", "offerTags": [{"tag": "sale"}],
+               "discountedOffer": {"startTime": "2026-02-01T00:00:00Z", "endTime": "2026-03-01T00:00:00Z",
+                                   "redemptionLimit": "2"},
+               "regionalPricingAndAvailabilityConfigs": [
+                 {"regionCode": "US", "availability": "AVAILABLE", "relativeDiscount": 0.5},
+                 {"regionCode": "DE", "availability": "NO_LONGER_AVAILABLE", "relativeDiscount": 0.5}]},
+              {"purchaseOptionId": "buy", "offerId": "same", "discountedOffer": {},
+               "regionalPricingAndAvailabilityConfigs": [{"regionCode": "DE", "noOverride": {}}]},
+              {"purchaseOptionId": "buy", "offerId": "off", "state": "INACTIVE", "discountedOffer": {},
+               "regionalPricingAndAvailabilityConfigs": [
+                 {"regionCode": "US", "absoluteDiscount": {"currencyCode": "USD", "nanos": 90000000}}]},
+              {"purchaseOptionId": "buy", "offerId": "early", "preOrderOffer": {}}],
+            """
+        let text = PlayFixtures.text.replacing(
+            "\"productId\": \"coins\",", with: "\"productId\": \"coins\", \(change(offers))")
+        return try PlayCatalogue(parsing: Array(text.utf8), file: "play.json")
+    }
+
+    @Test func `an offer has its price in its time, for as many purchases as its limit allows`() async throws {
+        let catalogue = try Self.catalogue()
+        #expect(catalogue.warnings.map(\.pointer) == ["/oneTimeProducts/0/offers/3"])
+        try await TestStore.withPlay(change: { $0.playCatalogue = catalogue }) { test, client in
+            func buy(_ offer: String, _ region: String? = nil) async throws -> StoreControlWire.SignedPlayPurchase {
+                let bought = try await test.playBuy("coins", offer: offer) { $0.regionCode = region }
+                _ = try await test.store.perform(.consume, onPlayPurchase: bought.purchaseToken)
+                return bought
+            }
+            let options = try test.store.playProducts().products[0].options
+            #expect(options?[0].offers?.map(\.offerID) == ["half"])
+            #expect(options?[0].offers?[0].price.amount == Decimal(string: "0.49"))
+            // The offer begins on 1 February.
+            await #expect(throws: SimulatorError(.notNow, "")) { _ = try await buy("half") }
+            try await test.advance(.days(1))
+            await #expect(throws: SimulatorError(.unknownProduct, "")) { _ = try await buy("half", "DE") }
+            let bought = try await buy("half")
+            let order = try await client.order(bought.orderId)
+            #expect(order.total?.amount == Decimal(string: "0.49"))
+            #expect(order.lineItems?[0].oneTimePurchaseDetails?.offerId == "half")
+            let token = bought.purchaseToken
+            let details = try await client.send(.get, "/purchases/productsv2/tokens/\(token)").json[
+                "productLineItem"]?[0]?["productOfferDetails"]
+            #expect(details?["offerId"] == "half" && details?["offerTags"] == ["sale"])
+            #expect(try await test.store.playPurchase(token).offerID == "half")
+            _ = try await buy("half")
+            await #expect(throws: SimulatorError(.notNow, "")) { _ = try await buy("half") }
+            await #expect(throws: SimulatorError(.notNow, "")) { _ = try await buy("off") }
+            for unknown in ["none", "early", "HALF"] {
+                await #expect(throws: SimulatorError(.unknownProduct, "")) { _ = try await buy(unknown) }
+            }
+            #expect(try await client.order(try await buy("same", "DE").orderId).total?.units == 1)
+            // It ends on 1 March.
+            try await test.advance(.months(1))
+            try await test.store.createAccount("bob")
+            await #expect(throws: SimulatorError(.notNow, "")) {
+                _ = try await test.playBuy("coins", offer: "half", account: "bob")
+            }
+        }
+    }
+
+    @Test(arguments: [
+        (
+            #""purchaseOptionId": "buy", "offerId": "half""#, #""purchaseOptionId": "rent", "offerId": "half""#,
+            "0/purchaseOptionId"
+        ),
+        (#""offerId": "same""#, #""offerId": "half""#, "1/offerId"),
+        (#""relativeDiscount": 0.5"#, #""relativeDiscount": 1.5"#, "0/regionalPricingAndAvailabilityConfigs/0"),
+        (#""nanos": 90000000"#, #""nanos": 990000000"#, "2/regionalPricingAndAvailabilityConfigs/0"),
+        (#""redemptionLimit": "2""#, #""redemptionLimit": "51""#, "0/discountedOffer/redemptionLimit"),
+        (#""redemptionLimit": "2""#, #""redemptionLimit": -1"#, "0/discountedOffer/redemptionLimit"),
+        (#""startTime": "2026"#, #""startTime": "x2026"#, "0/discountedOffer/startTime"),
+    ])
+    func `a faulty offer is named with its place`(_ good: String, _ bad: String, _ place: String) throws {
+        do {
+            _ = try Self.catalogue { text in
+                text.replacingOccurrences(of: good, with: bad, range: text.range(of: good))
+            }
+            Issue.record("the catalogue is accepted")
+        } catch let error as CatalogueError {
+            #expect(error.errors.map(\.pointer) == ["/oneTimeProducts/0/offers/\(place)"])
+        }
+    }
+}

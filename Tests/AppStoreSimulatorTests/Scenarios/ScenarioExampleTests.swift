@@ -122,7 +122,7 @@ private struct Fault {
             let refusal = step["refused"].map { _ in
                 Fault(pointer: "\(here)/refused", kind: "refused", value: "somethingElse", endsRun: true)
             }
-            let qualifiers = ["account", "transaction", "family"]
+            let qualifiers = ["account", "transaction", "purchase", "family"]
             let subjects = step["expect"]?.objectValue?.filter { !qualifiers.contains($0.key) } ?? [:]
             return (refusal.map { [$0] } ?? [])
                 + subjects.sorted { $0.key < $1.key }.flatMap { name, value in

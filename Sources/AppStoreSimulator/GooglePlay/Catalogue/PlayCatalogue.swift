@@ -73,6 +73,25 @@ struct PlayProduct: Sendable, Equatable {
     var id: ProductID
     var title: String
     var options: [Option]
+    var offers: [Offer] = []
+
+    /// A discounted offer of a purchase option.
+    struct Offer: Sendable, Equatable {
+        var id: String
+        var optionID: String
+        var isActive: Bool
+        var tags: [String]
+        /// The beginning and the end of the sale; `nil` without a limit.
+        var start: Date?
+        var end: Date?
+        /// The number of times that an account can use the offer; 0 without a limit.
+        var redemptionLimit: Int
+        var prices: [PlayPrice]
+
+        func isSold(at instant: Date) -> Bool {
+            isActive && instant >= start ?? .distantPast && instant < end ?? .distantFuture
+        }
+    }
 
     /// A purchase option.
     struct Option: Sendable, Equatable {

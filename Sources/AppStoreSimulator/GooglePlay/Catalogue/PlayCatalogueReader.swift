@@ -91,7 +91,7 @@ struct PlayCatalogueReader: CatalogueFieldReader {
     }
 
     /// Reads the identifier of a base plan, an offer or a purchase option (RFC 1034).
-    private mutating func label(_ place: JSONPlace, _ name: String, _ known: [String]) -> String? {
+    mutating func label(_ place: JSONPlace, _ name: String, _ known: [String]) -> String? {
         let pointer = "\(place.pointer)/\(name)"
         guard let text = text(place, name) else {
             if place[name] == nil { fail(.missingField, pointer, "the \(name) is missing") }
@@ -112,11 +112,11 @@ struct PlayCatalogueReader: CatalogueFieldReader {
         list(place, "listings").compactMap { text($0, "title") }.first ?? id.rawValue
     }
 
-    private mutating func tags(_ place: JSONPlace) -> [String] {
+    mutating func tags(_ place: JSONPlace) -> [String] {
         list(place, "offerTags").compactMap { text($0, "tag") }
     }
 
-    private mutating func isActive(_ place: JSONPlace) -> Bool {
+    mutating func isActive(_ place: JSONPlace) -> Bool {
         guard let state = text(place, "state") else { return true }
         if !["ACTIVE", "INACTIVE", "DRAFT", "INACTIVE_PUBLISHED", "STATE_UNSPECIFIED"].contains(state) {
             warn(.unknownType, "\(place.pointer)/state", "the state \(state) is not known; the item is not sold")
@@ -146,7 +146,8 @@ struct PlayCatalogueReader: CatalogueFieldReader {
         if options.isEmpty {
             warn(.noProducts, "\(place.pointer)/purchaseOptions", "the product \(id) has no option that is sold")
         }
-        return PlayProduct(id: id, title: title(place, id), options: options)
+        return PlayProduct(
+            id: id, title: title(place, id), options: options, offers: productOffers(place, of: options))
     }
 
     /// Reads the prices of the regions for which `isSold` returns `true`.
@@ -178,7 +179,7 @@ struct PlayCatalogueReader: CatalogueFieldReader {
     }
 
     /// Reads an amount from 0 to 1,000,000,000 units.
-    private mutating func money(_ place: JSONPlace, _ name: String) -> AndroidPublisher.Money? {
+    mutating func money(_ place: JSONPlace, _ name: String) -> AndroidPublisher.Money? {
         guard let member = place[name] else { return nil }
         guard let money = try? WireJSON.decode(AndroidPublisher.Money.self, from: member.value),
             money.currencyCode.utf8.count == 3, money.currencyCode.utf8.allSatisfy({ (0x41...0x5A).contains($0) }),
@@ -363,15 +364,7 @@ struct PlayCatalogueReader: CatalogueFieldReader {
                 "a discount is simulated only for phases as long as the billing period; write a price")
             return nil
         }
-        if let discount = money(place, "absoluteDiscount"), let price = base.subtracting(discount),
-            price.billionths > 0
-        {
-            return price
-        }
-        if let fraction = place["relativeDiscount"]?.value.doubleValue, fraction > 0, fraction < 1 {
-            let thousandths = Int64(((1 - fraction) * 1_000_000).rounded())
-            if let price = base.share(thousandths, of: 1_000_000), price.billionths > 0 { return price }
-        }
+        if let price = discountedPrice(place, base) { return price }
         fail(
             .badPrice, place.pointer,
             "a phase should be free, or have a price, an absoluteDiscount below the price or a relativeDiscount between 0 and 1"

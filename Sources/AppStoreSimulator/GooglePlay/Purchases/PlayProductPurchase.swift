@@ -10,6 +10,7 @@ struct PlayProductPurchase: Codable, Sendable, Hashable {
 
     var info: PlayPurchaseInfo
     var optionID: String
+    var offerID: String?
     var tags: [String]
     var price: AndroidPublisher.Money
     var quantity: Int
@@ -109,6 +110,7 @@ struct PlayProductPurchase: Codable, Sendable, Hashable {
         .processed(info, orderID: info.orderID, price: price, total: price.multiplied(by: quantity), at: instant) {
             $0.oneTimePurchaseDetails = AndroidPublisher.OneTimePurchaseDetails {
                 $0.purchaseOptionId = optionID
+                $0.offerId = offerID
                 $0.quantity = quantity
             }
         }

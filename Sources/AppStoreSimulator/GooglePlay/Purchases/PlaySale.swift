@@ -45,15 +45,20 @@ struct PlaySale {
     private func purchase(
         of product: PlayProduct, _ buy: StoreControlWire.PlayBuy, _ info: PlayPurchaseInfo
     ) throws -> (PlayPurchase, [PlayEffect]) {
-        guard buy.basePlanID == nil, buy.offerID == nil, buy.oldPurchaseToken == nil, buy.replacementMode == nil else {
-            throw SimulatorError(.invalidValue, "\(product.id) is a one-time product, without base plans and offers.")
+        guard buy.basePlanID == nil, buy.oldPurchaseToken == nil, buy.replacementMode == nil else {
+            throw SimulatorError(.invalidValue, "\(product.id) is a one-time product, without base plans.")
         }
+        let offer = try buy.offerID.map { try self.offer($0, of: product, buy.purchaseOptionID) }
+        let named = offer?.optionID ?? buy.purchaseOptionID
         let option = product.options.first { option in
-            buy.purchaseOptionID.map { $0.hasSameBytes(as: option.id) } ?? option.isActive
+            named.map { $0.hasSameBytes(as: option.id) } ?? option.isActive
         }
-        guard let option, option.isActive, let price = option.prices.price(in: info.regionCode) else {
+        guard let option, option.isActive, let listPrice = option.prices.price(in: info.regionCode) else {
             throw SimulatorError(
                 .unknownProduct, "\(product.id) has no such purchase option that is sold in \(info.regionCode).")
+        }
+        guard let price = offer.map({ $0.prices.price(in: info.regionCode) }) ?? listPrice else {
+            throw SimulatorError(.unknownProduct, "The offer of \(product.id) is not sold in \(info.regionCode).")
         }
         let quantity = buy.quantity ?? 1
         guard quantity == 1 || option.allowsSeveral && (1...100).contains(quantity) else {
@@ -71,9 +76,28 @@ struct PlaySale {
             throw SimulatorError(.notNow, "The account owns \(product.id) already; the app must consume it first.")
         }
         var purchase = PlayProductPurchase(
-            info: info, optionID: option.id, tags: option.tags, price: price, quantity: quantity, purchasedAt: now)
+            info: info, optionID: option.id, offerID: offer?.id, tags: offer?.tags ?? option.tags, price: price,
+            quantity: quantity, purchasedAt: now)
         let effects = buy.isPending == true ? [] : try purchase.complete(at: now)
         return (.product(purchase), effects)
+    }
+
+    /// Returns an offer that is sold now and that the account can still use.
+    private func offer(_ id: String, of product: PlayProduct, _ option: String?) throws -> PlayProduct.Offer {
+        let found = product.offers.first { offer in
+            offer.id.hasSameBytes(as: id) && option.map { $0.hasSameBytes(as: offer.optionID) } ?? true
+        }
+        guard let found else { throw SimulatorError(.unknownProduct, "\(product.id) has no such offer \(id).") }
+        guard found.isSold(at: now) else { throw SimulatorError(.notNow, "The offer \(id) is not sold now.") }
+        guard found.redemptionLimit > 0 else { return found }
+        let uses = try records.entries(of: account).count { entry in
+            guard case .product(let other) = entry.purchase, other.info.productID == product.id else { return false }
+            return other.optionID == found.optionID && other.offerID == found.id
+        }
+        guard uses < found.redemptionLimit else {
+            throw SimulatorError(.notNow, "The account has used the offer \(id) as often as it can.")
+        }
+        return found
     }
 
     // MARK: - Subscriptions

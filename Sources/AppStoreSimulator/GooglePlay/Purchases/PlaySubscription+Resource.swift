@@ -186,6 +186,7 @@ extension PlayProductPurchase {
                     $0.productId = info.productID.rawValue
                     $0.productOfferDetails = API.ProductOfferDetails {
                         $0.purchaseOptionId = optionID
+                        $0.offerId = offerID
                         $0.offerTags = tags.isEmpty ? nil : tags
                         $0.quantity = quantity
                         $0.refundableQuantity = refundableQuantity

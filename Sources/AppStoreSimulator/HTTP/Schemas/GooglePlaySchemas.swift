@@ -14,7 +14,8 @@ extension StoreControlWire.PlayBuy: WireModel {
     static let schema = WireSchema.object([
         .required("productID", .product),
         .optional("basePlanID", .name.described("by default the first one of the subscription that is sold")),
-        .optional("offerID", .name), .optional("purchaseOptionID", .name.described("by default the first one")),
+        .optional("offerID", .name.described("an offer of the base plan or of the purchase option")),
+        .optional("purchaseOptionID", .name.described("by default the first one")),
         .optional("quantity", .integer(1...100)),
         .optional("obfuscatedAccountID", .name.described("the account in the app, at most 64 characters")),
         .optional("obfuscatedProfileID", .name),
@@ -155,7 +156,7 @@ extension StoreControlWire.PlayProduct: WireModel {
             .array(
                 .object([
                     .required("purchaseOptionID", .text), .required("price", .of(Price.self)),
-                    .required("allowsSeveral", .flag),
+                    .required("allowsSeveral", .flag), .optional("offers", .array(discount)),
                 ]))),
         .optional(
             "basePlans",
@@ -173,6 +174,11 @@ extension StoreControlWire.PlayProduct: WireModel {
                     .required("offerID", .text), .required("basePlanID", .text),
                     .required("phases", .array(phase)),
                 ]))),
+    ])
+
+    private static let discount = WireSchema.object([
+        .required("offerID", .text), .required("price", .of(Price.self)), .optional("startTime", .date),
+        .optional("endTime", .date),
     ])
 
     private static let phase = WireSchema.object([
