@@ -113,11 +113,12 @@ let modules: [Module] = [
     Module(
         name: "EntitlementServer",
         imports: [
-            "AppStorePayloads", "StoreModel", "SignedData", "SQLStorage", "HTTPCore", "WebPages", "Primitives",
+            "AppStorePayloads", "GooglePlay", "StoreModel", "SignedData", "SQLStorage", "HTTPCore", "WebPages",
+            "Primitives",
         ],
         testImports: [
-            "BaseTestSupport", "CFaultyDisk", "HostTestSupport", "NetworkTestSupport", "PostgresStorage", "Purchases",
-            "StoreTestSupport",
+            "AppStoreSimulator", "BaseTestSupport", "CFaultyDisk", "HostTestSupport", "NetworkTestSupport",
+            "PostgresStorage", "Purchases", "SimulatorControl", "StoreTestSupport",
         ]),
 ]
 

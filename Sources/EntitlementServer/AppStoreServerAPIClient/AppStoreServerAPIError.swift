@@ -74,7 +74,7 @@ extension AppStoreServerAPIError {
         let json = try? JSONValue(parsing: body, depth: 8)
         let refusal = json.flatMap { try? AppStoreServerAPI.ErrorResponse(json: $0) }
         let code = refusal?.code
-        let message = Self.shown(refusal?.errorMessage ?? code?.message ?? "", without: token)
+        let message = Self.shown(refusal?.errorMessage ?? code?.message ?? "", without: [token])
         let reason =
             switch (answer.status, code) {
             case (401, nil):
@@ -114,9 +114,10 @@ extension AppStoreServerAPIError {
         return number < 1e11 ? now.addingTimeInterval(number) : Date(timeIntervalSince1970: number / 1000)
     }
 
-    /// Returns at most 200 characters of a text, with the token and control characters replaced.
-    private static func shown(_ text: String, without token: String) -> String {
-        let clean = text.replacing(token, with: SensitiveHeaders.replacement).unicodeScalars.prefix(200).map { scalar in
+    /// Returns at most 200 characters of a text, with secrets and control characters replaced.
+    static func shown(_ text: String, without secrets: [String]) -> String {
+        let safe = secrets.reduce(text) { $0.replacing($1, with: SensitiveHeaders.replacement) }
+        let clean = safe.unicodeScalars.prefix(200).map { scalar in
             [.control, .format].contains(scalar.properties.generalCategory) ? " " : scalar
         }
         return String(String.UnicodeScalarView(clean))
