@@ -347,6 +347,7 @@ extension LedgerTransaction {
 
     private func eraseSources(of original: TransactionID) throws {
         try eraseDocuments(about: original)
+        try erasePlayToken(of: original)
         let purchase = values(.text(original.rawValue))
         try connection.perform(
             """

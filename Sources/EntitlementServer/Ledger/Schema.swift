@@ -10,7 +10,7 @@ enum Schema {
         dialect == .postgreSQL
             ? [
                 baseline, programs, answerDigests, LedgerEvent.digests, figures, auditLog, operations, figureSums,
-                grantedCredit, refunds, batches,
+                grantedCredit, refunds, batches, googlePlay,
             ]
             : history
     }
@@ -145,6 +145,7 @@ enum Schema {
         grantedCredit,
         refunds,
         batches,
+        googlePlay,
     ]
 }
 
