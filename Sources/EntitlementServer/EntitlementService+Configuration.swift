@@ -45,6 +45,8 @@ extension EntitlementService {
             ///
             /// The validation of a receipt waits for these clients and their retries.
             public var appStore: [StoreEnvironment: AppStoreServerAPIClient] = [:]
+            /// The app's Google Play. `nil`, the default, accepts no purchases of Google Play.
+            package var googlePlay: GooglePlayApp?
             /// The rules by which consumption requests of the App Store are answered. `nil`, the default, leaves the
             /// answers to operators.
             package var refundPolicy: RefundPolicy?
@@ -174,6 +176,7 @@ extension EntitlementService {
 
         func check() throws(EntitlementServerError) {
             try checkWebPurchases()
+            try checkGooglePlay()
             guard !apps.isEmpty else {
                 throw EntitlementServerError(.invalidConfiguration, "Name at least one app by its bundle id.")
             }

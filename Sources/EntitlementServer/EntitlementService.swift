@@ -21,6 +21,7 @@ public final class EntitlementService: HTTPHandler {
         let metrics: ServerMetrics
         let changes: ChangeSignal
         let readers: [BundleID: StoreReader]
+        let playReaders: [BundleID: PlayReader]
         /// `nil` if no app has a client of the App Store Server API for an environment of this server.
         let statusPoller: StatusPoller?
         let refundDesk: RefundDesk
@@ -96,7 +97,9 @@ public final class EntitlementService: HTTPHandler {
         parts = Parts(
             ledger: ledger, tokens: tokens,
             signer: AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock), metrics: metrics,
-            changes: changes, readers: readers, statusPoller: StatusPoller(configuration, readers, ledger),
+            changes: changes, readers: readers,
+            playReaders: Self.playReaders(configuration, ledger),
+            statusPoller: StatusPoller(configuration, readers, ledger),
             refundDesk: RefundDesk(configuration, ledger, counting: metrics.refundAnswers),
             registry: registry,
             consoleSessions: try configuration.console.map { _ in
@@ -120,6 +123,17 @@ public final class EntitlementService: HTTPHandler {
             ]
         // A counter that begins at 0 lets Prometheus see the first failure.
         for job in jobs { metrics.jobFailures.add(job.name, 0) }
+    }
+
+    private static func playReaders(_ configuration: Configuration, _ ledger: Ledger) -> [BundleID: PlayReader] {
+        Dictionary(
+            uniqueKeysWithValues: configuration.apps.compactMap { app in
+                app.googlePlay.map { source in
+                    let reader = PlayReader(
+                        app: app.bundleID, source: source, environments: configuration.environments, ledger: ledger)
+                    return (app.bundleID, reader)
+                }
+            })
     }
 
     /// Returns the migrations of the ledger's schema, for tools that inspect or upgrade a ledger without a server.
@@ -338,6 +352,12 @@ public final class EntitlementService: HTTPHandler {
         let notifications = NotificationsRoute(
             ledger: ledger, readers: configuration.apps.compactMap { parts.readers[$0.bundleID] },
             metrics: parts.metrics)
+        let playPurchases = PlayPurchasesRoute(
+            ledger: ledger, idempotent: idempotent, readers: parts.playReaders, metrics: parts.metrics,
+            report: configuration.reportFailure)
+        let playNotifications = PlayNotificationsRoute(
+            ledger: ledger, readers: configuration.apps.compactMap { parts.playReaders[$0.bundleID] },
+            metrics: parts.metrics, report: configuration.reportFailure)
         let retentionMessages = RetentionMessageRoute(
             ledger: ledger, readers: notifications.readers,
             messages: Dictionary(
@@ -379,6 +399,8 @@ public final class EntitlementService: HTTPHandler {
             transactions.endpoints,
             receipts.endpoints,
             notifications.endpoints,
+            playPurchases.endpoints,
+            playNotifications.endpoints,
             webPurchases.endpoints,
             retentionMessages.endpoints,
             offers.endpoints,

@@ -8,8 +8,8 @@ package struct Commissions: Sendable, Equatable {
     /// The shares in millionths.
     private var shares: [PurchaseSource: Int64]
 
-    /// The App Store keeps 30 %, and web shops nothing.
-    package static let usual = Commissions(shares: [.appStore: 300_000, .web: 0])
+    /// The App Store keeps 30 %, Google Play 15 %, and web shops nothing.
+    package static let usual = Commissions(shares: [.appStore: 300_000, .googlePlay: 150_000, .web: 0])
 
     private init(shares: [PurchaseSource: Int64]) { self.shares = shares }
 

@@ -44,7 +44,8 @@ package enum LedgerExport {
         ("isFromReceipt", false), ("storefront", false), ("offerType", false), ("offerIdentifier", false),
         ("revocationPercentage", false), ("autoRenewStatus", false), ("autoRenewProductId", false),
         ("gracePeriodExpiresDate", true), ("isInBillingRetryPeriod", false), ("commitmentAutoRenewStatus", false),
-        ("isAssigned", false), ("sharesPeriod", false),
+        ("isAssigned", false), ("sharesPeriod", false), ("packageName", false), ("isPaused", false),
+        ("cancelledDate", true),
     ]
 
     static let pageSize = 1000

@@ -111,7 +111,8 @@ package final class GooglePlayPushVerifier: Sendable {
             let body = try await answer.body.collect(upTo: Self.maximumAnswerBytes)
             if answer.status == 200 {
                 keys.set = try JSONWebKeySet(json: try JSONValue(parsing: body, depth: 8))
-                keys.validity = now..<now.addingTimeInterval(Self.validity(answer.headers["Cache-Control"]))
+                // A token that was received before the keys is verified with them too.
+                keys.validity = .distantPast..<now.addingTimeInterval(Self.validity(answer.headers["Cache-Control"]))
             } else {
                 keys.failure = "Google's keys cannot be read: the answer has the status \(answer.status)."
             }

@@ -4,11 +4,10 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// What the ledger knows of one purchase token of Google Play, beside its facts: a row of `play_purchase`.
+/// A row of `play_purchase`: the ledger's data about one purchase token of Google Play, beside its facts.
 struct PlayPurchase: Sendable {
     enum Acknowledgement: String, Sendable {
-        /// Google must still be told that the purchase was delivered: that it was acknowledged or, for a consumable,
-        /// consumed.
+        /// Google still awaits the acknowledgement or, for a consumable, the consumption.
         case pending
         /// Nothing is left to do, because it was done or because the purchase ended.
         case done
@@ -16,8 +15,8 @@ struct PlayPurchase: Sendable {
 
     let original: TransactionID
     let packageName: PackageName
-    let productID: ProductID
-    let kind: ProductType
+    var productID: ProductID
+    var kind: ProductType
     /// The begin of the newest fetch.
     var fetchedAt: Date
     /// The digest of what the newest fetch returned.
@@ -140,7 +139,7 @@ extension LedgerTransaction {
 extension Ledger {
     /// Begins a fetch of a purchase of an app, and returns its instant: now by the store's clock, but later than the
     /// begin of each earlier fetch of this app on any server. So of two fetches the database decides which began last,
-    /// even if the clocks of servers differ or virtual time stands still.
+    /// even if the clocks of servers differ or virtual time is frozen.
     func beginPlayFetch(of app: BundleID) async throws -> Date {
         let now = clock.now().wholeMillisecond.milliseconds
         return try await database.write { connection in

@@ -8,7 +8,7 @@ extension Schema {
     /// `content_digest` the digest of what it returned. `replaced_at` is the instant at which another purchase replaced
     /// this subscription.
     ///
-    /// `acknowledgement` is `pending` while Google must still be told that the purchase was delivered, and else `done`.
+    /// `acknowledgement` is `pending` while Google awaits the acknowledgement or the consumption, and else `done`.
     /// `acknowledge_by` is Google's deadline, and `acknowledgement_due_at` the next attempt in real time. `check_at` is
     /// the instant from which a new fetch is worth its quota. All other dates are those of the store's clock.
     ///

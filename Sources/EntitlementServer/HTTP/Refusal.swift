@@ -156,10 +156,11 @@ extension Refusal {
                 isRetryable: true))
     }
 
-    static func unavailable(_ detail: String) -> Refusal {
+    /// - Parameter retryAfter: The seconds until the next request.
+    static func unavailable(_ detail: String, retryAfter: Int = 1) -> Refusal {
         Refusal(
             HTTPProblem(
                 status: 503, code: "unavailable", title: "Unavailable", detail: detail, isRetryable: true),
-            headers: ["Retry-After": "1"])
+            headers: ["Retry-After": String(max(1, retryAfter))])
     }
 }

@@ -56,7 +56,7 @@ extension EntitlementService.Configuration {
 package struct WebPurchase: Codable, Sendable, Equatable {
     package var customer: CustomerID
     /// The id of one payment: a period of a subscription, or an order. It must not be a number, because the App Store's
-    /// ids are numbers.
+    /// ids are numbers, and not begin with `GPA.` or `play.`, as the ids of Google Play do.
     package var transactionID: TransactionID
     /// The `transactionID` of the subscription's first payment; absent in the first payment.
     package var originalTransactionID: TransactionID?
@@ -107,6 +107,13 @@ extension WebPurchase {
         for (field, id) in [("transactionID", transactionID), ("originalTransactionID", originalTransactionID)] {
             guard let id, id.rawValue.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { continue }
             throw Refusal.invalid(field, "should not be a number, which only the App Store uses: begin it with a word")
+        }
+        for (field, id) in [("transactionID", transactionID), ("originalTransactionID", originalTransactionID)] {
+            guard let id, let prefix = PlayFetch.prefixes.first(where: { id.rawValue.utf8.starts(with: $0.utf8) })
+            else {
+                continue
+            }
+            throw Refusal.invalid(field, "should not begin with \(prefix), which only Google Play uses")
         }
         guard Self.kinds.contains(kind) else {
             throw Refusal.invalid("kind", "should be \(Self.kinds.map(\.rawValue).joined(separator: ", "))")

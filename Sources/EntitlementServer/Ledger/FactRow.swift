@@ -28,7 +28,7 @@ struct FactRow: Sendable {
             summary = FactSummary.text(of: fact)
         case .renewal(let fact):
             kind = Self.renewal
-            source = format == .web ? .web : .appStore
+            source = format.source
             digest = fact.digest
             transactionID = nil
             original = fact.originalID

@@ -34,6 +34,7 @@ enum FactSummary {
         members["offerType"] = fact.offerType.map { .number($0) }
         members["offerIdentifier"] = fact.offerIdentifier.map { .string($0) }
         members["revocationPercentage"] = fact.revocationPercentage.map { .number($0) }
+        members["packageName"] = fact.packageName.map { .string($0) }
         return members.text()
     }
 
@@ -63,6 +64,8 @@ enum FactSummary {
         members["autoRenewProductId"] = fact.renewsTo.map { .string($0.rawValue) }
         members["gracePeriodExpiresDate"] = fact.gracePeriodExpiresDate?.json
         if fact.isInBillingRetry { members["isInBillingRetryPeriod"] = true }
+        if fact.isPaused { members["isPaused"] = true }
+        members["cancelledDate"] = fact.cancelledAt?.json
         return members.text()
     }
 
@@ -90,7 +93,8 @@ enum FactSummary {
             isIntroductory: summary.flag("isIntroductory"), storefront: summary["storefront"]?.stringValue,
             offerType: summary["offerType"]?.intValue, offerIdentifier: summary["offerIdentifier"]?.stringValue,
             revocationPercentage: summary["revocationPercentage"]?.intValue, source: source,
-            isFromReceipt: summary.flag("isFromReceipt"), isAssigned: summary.flag("isAssigned"),
+            packageName: summary["packageName"]?.stringValue, isFromReceipt: summary.flag("isFromReceipt"),
+            isAssigned: summary.flag("isAssigned"),
             sharesPeriod: summary.flag("sharesPeriod"), signedDate: signedAt, digest: digest)
     }
 
@@ -103,7 +107,8 @@ enum FactSummary {
             renewsCommitment: summary["commitmentAutoRenewStatus"]?.boolValue,
             renewsTo: summary["autoRenewProductId"]?.stringValue.map { ProductID(unchecked: $0) },
             gracePeriodExpiresDate: summary.date("gracePeriodExpiresDate"),
-            isInBillingRetry: summary.flag("isInBillingRetryPeriod"), signedDate: signedAt, digest: digest)
+            isInBillingRetry: summary.flag("isInBillingRetryPeriod"), isPaused: summary.flag("isPaused"),
+            cancelledAt: summary.date("cancelledDate"), signedDate: signedAt, digest: digest)
     }
 
     private static let unreadable = EntitlementServerError(

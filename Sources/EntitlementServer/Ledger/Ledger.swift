@@ -344,7 +344,7 @@ struct Ledger: Sendable {
 }
 
 extension RejectedTransaction {
-    fileprivate static func boundToAnotherCustomer(at index: Int) -> RejectedTransaction {
+    static func boundToAnotherCustomer(at index: Int) -> RejectedTransaction {
         RejectedTransaction(
             index: index, code: "boundToAnotherCustomer",
             detail: """

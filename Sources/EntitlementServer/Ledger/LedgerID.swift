@@ -48,6 +48,17 @@ enum FactFormat: String, Sendable {
     case receipt
     /// The body of a web shop's signed request.
     case web
+    /// The JSON of a fetch from Google Play (`PlayFetch`), which is not signed.
+    case googlePlay
+
+    /// The source of the facts in this format.
+    var source: PurchaseSource {
+        switch self {
+        case .jws, .receipt: .appStore
+        case .web: .web
+        case .googlePlay: .googlePlay
+        }
+    }
 }
 
 /// A verified fact that is about to be appended.
@@ -64,7 +75,7 @@ struct PresentedFact: Sendable {
     let source: [UInt8]
     /// The part of a JWS before its first dot.
     let header: ArraySlice<UInt8>?
-    /// Apple's `webOrderLineItemId`, by which an operator finds the customer.
+    /// Apple's `webOrderLineItemId` or Google's order id, by which an operator finds the customer.
     let orderID: String?
     /// The position in the request or the receipt.
     let index: Int

@@ -136,6 +136,7 @@ extension PresentedFact {
         switch format {
         case .jws: return try signed(source, isTransaction, of: ledgerID)
         case .web: return try web(source, isTransaction, of: ledgerID)
+        case .googlePlay: return try fetched(source, isTransaction, of: ledgerID)
         case .receipt:
             guard isTransaction else { throw unreadable }
             let purchase = try AppReceipt.InAppPurchase(readFrom: JSONValue(parsing: source))
@@ -197,6 +198,16 @@ extension PresentedFact {
         }
         guard !readings.isEmpty else { throw unreadable }
         return readings
+    }
+
+    private static func fetched(
+        _ source: [UInt8], _ isTransaction: Bool, of ledgerID: LedgerID
+    ) throws -> [PresentedFact] {
+        let fetch = try PlayFetch(source: source)
+        guard fetch.source == source, case .purchased(let purchase) = try fetch.reading() else { throw unreadable }
+        return fetch.facts(of: purchase, in: ledgerID.environment).filter { fact in
+            if case .transaction = fact.content { isTransaction } else { !isTransaction }
+        }
     }
 
     private static func webPurchase(_ body: [UInt8]) throws -> WebPurchase {

@@ -6,7 +6,7 @@ extension LedgerReplay {
     /// Finds rows about a purchase that has no row in `purchase`. The row in `purchase` is written first, and is not
     /// deleted once the purchase has a fact.
     func checkOrphans(_ report: inout Report) throws {
-        for table in ["fact", "claim", "holder", "spending"] {
+        for table in ["fact", "claim", "holder", "spending", "play_purchase"] {
             try database.read { connection in
                 try connection.each(
                     """

@@ -85,6 +85,19 @@ struct LedgerTransaction {
         if isNew { affected.formUnion(holders) }
     }
 
+    /// Adds the claim of a customer on a purchase, without a new fact.
+    mutating func addClaim(of claimant: Claimant, on original: TransactionID) throws {
+        if let claims = try claim(original, by: claimant) { try attribute(original, by: claims) }
+    }
+
+    /// Returns whether an erasure deleted the presenter's own token from the purchase, so that a fact must restore it.
+    func lacksToken(_ row: FactRow, presentedBy claimant: Claimant?) throws -> Bool {
+        guard let claimant, claimant.purchase?.isErased == true, let token = row.token,
+            self.token(of: claimant.presenter) == token
+        else { return false }
+        return try newestToken(of: row.original) != token
+    }
+
     private static let insertion = """
         INSERT INTO fact (app, environment, source, digest, kind, format, transaction_id, original_transaction_id,
             order_id, app_account_token, signed_at, received_at, summary, data_key, source_bytes,

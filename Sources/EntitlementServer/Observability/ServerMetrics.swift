@@ -24,6 +24,8 @@ final class ServerMetrics: Sendable {
         "souk_rejected_total", by: "code", "Rejected signed data, by code.")
     let notifications = Counter(
         "souk_notifications_total", by: "type", "Verified notifications of the App Store, including repetitions.")
+    let playNotifications = Counter(
+        "souk_play_notifications_total", by: "type", "Verified notifications of Google Play, including repetitions.")
     let revocationRequests = Counter(
         "souk_revocation_requests_total", by: "result", "Requests for the revocation status of certificates (OCSP).")
     let retentionMessages = Counter(
@@ -63,7 +65,8 @@ final class ServerMetrics: Sendable {
         var text = PrometheusText()
         EndpointMetrics.write(endpoints.withLock { $0 }, to: &text)
         for counter in [
-            refusals, facts, rejected, notifications, revocationRequests, retentionMessages, webhookAttempts,
+            refusals, facts, rejected, notifications, playNotifications, revocationRequests, retentionMessages,
+            webhookAttempts,
             refundAnswers, traceSpans, jobFailures,
         ] {
             counter.write(to: &text)

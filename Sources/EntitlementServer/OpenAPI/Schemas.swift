@@ -1,3 +1,4 @@
+import GooglePlay
 import HTTPCore
 import Primitives
 import StoreModel
@@ -52,6 +53,7 @@ extension WireSchema {
             .required("isIntroductory", .flag), .required("gracePeriodUntil", WireSchema.date.orNull),
             .required("cancelledAt", WireSchema.date.orNull), .required("revokedAt", WireSchema.date.orNull),
             .optional("price", .price), .required("source", .source),
+            .optional("managementURL", .text.described("the store's page about the subscription")),
         ])
     }
 
@@ -137,6 +139,39 @@ extension WireSchema {
 
     static let notification = named("NotificationRequest") { .object([.required("signedPayload", .signed)]) }
     static let notified = named("NotificationAnswer") { .object([.required("notificationUUID", .text)]) }
+
+    static let postPlayPurchase = named("PostPlayPurchaseRequest") {
+        .object([
+            .required("packageName", .text.described("the package name of the app")),
+            .required("productId", .identifier),
+            .required(
+                "purchaseToken",
+                text(PurchaseToken.rule, pattern: "^[!-~]+$", length: 1...1024, PurchaseToken.isValid)),
+            .nullable("signedData", .text.described("INAPP_PURCHASE_DATA, as Google Play gave it to the app")),
+            .nullable("signature", .text.described("INAPP_DATA_SIGNATURE, in base64")),
+        ])
+    }
+
+    static let postedPlayPurchase = named("PostPlayPurchaseAnswer") {
+        .object(
+            customerMembers + [
+                .required(
+                    "acknowledgedPurchaseTokens", .array(.text).described("the stored purchase")),
+                .required("rejected", .array(.rejected)),
+            ])
+    }
+
+    static let playNotification = named("PlayNotificationRequest") {
+        .object([
+            .required(
+                "message",
+                .object([
+                    .required("data", .base64.described("a developer notification")), .required("messageId", .text),
+                    .optional("publishTime", .date),
+                ])), .optional("subscription", .text),
+        ])
+    }
+    static let playNotified = named("PlayNotificationAnswer") { .object([.required("messageId", .text)]) }
 
     static let realtimeRequest = named("RealtimeRequestBody") { .object([.required("signedPayload", .signed)]) }
     static let realtimeResponse = named("RealtimeResponseBody") {

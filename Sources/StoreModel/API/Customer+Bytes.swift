@@ -129,6 +129,7 @@ extension CustomerSubscription {
         object.add("groupID", groupID)
         object.add("isIntroductory", isIntroductory)
         object.add("isTrial", isTrial)
+        object.add("managementURL", managementURL)
         object.add("originalTransactionID", originalTransactionID.rawValue)
         if let price {
             object.add("price") {

@@ -171,6 +171,8 @@ public struct CustomerSubscription: Codable, Hashable, Sendable {
     public var price: Price?
     /// The system that sold the subscription.
     public var source: PurchaseSource
+    /// The page of the store on which the customer changes and cancels this subscription, or `nil` if there is none.
+    public var managementURL: String?
 
     /// Creates a subscription.
     ///
@@ -191,11 +193,12 @@ public struct CustomerSubscription: Codable, Hashable, Sendable {
     ///   - revokedAt: The date on which the store revoked the current period, or `nil`.
     ///   - price: The price of the current period, or `nil` if the store has not said.
     ///   - source: The system that sold the subscription.
+    ///   - managementURL: The page on which the customer changes and cancels this subscription, or `nil` if there is none.
     public init(
         productID: ProductID, originalTransactionID: TransactionID, groupID: String? = nil, state: State,
         startedAt: Date, expiresAt: Date, effectiveUntil: Date, autoRenews: Bool? = nil, renewsTo: ProductID? = nil,
         isTrial: Bool = false, isIntroductory: Bool = false, gracePeriodUntil: Date? = nil, cancelledAt: Date? = nil,
-        revokedAt: Date? = nil, price: Price? = nil, source: PurchaseSource = .appStore
+        revokedAt: Date? = nil, price: Price? = nil, source: PurchaseSource = .appStore, managementURL: String? = nil
     ) {
         self.productID = productID
         self.originalTransactionID = originalTransactionID
@@ -213,6 +216,7 @@ public struct CustomerSubscription: Codable, Hashable, Sendable {
         self.revokedAt = revokedAt
         self.price = price
         self.source = source
+        self.managementURL = managementURL
     }
 
     /// The state of a subscription, from an open list.
@@ -240,6 +244,7 @@ public struct CustomerSubscription: Codable, Hashable, Sendable {
         try container.encode(revokedAt, forKey: .revokedAt)
         try container.encodeIfPresent(price, forKey: .price)
         try container.encode(source, forKey: .source)
+        try container.encodeIfPresent(managementURL, forKey: .managementURL)
     }
 }
 

@@ -9,6 +9,8 @@ import Primitives
 ///
 /// A receipt states less about a transaction than the signed transaction itself. If there is a signed transaction, a
 /// receipt adds only a revocation, and only if the receipt is not older. Renewal infos are stored by subscription.
+///
+/// A one-time purchase at Google Play is one transaction, even if its order id becomes known later.
 package struct CustomerState: Hashable, Sendable {
     private(set) var transactions: [TransactionID: KnownTransaction] = [:]
     private(set) var renewals: [TransactionID: [RenewalFact]] = [:]
@@ -50,7 +52,8 @@ package struct CustomerState: Hashable, Sendable {
     package var countingTransactions: [TransactionFact] { transactions.values.map(\.newest) }
 
     package mutating func apply(_ fact: TransactionFact) {
-        transactions[fact.id, default: KnownTransaction(fact)].apply(fact)
+        let isOneTime = fact.source == .googlePlay && fact.kind != .autoRenewableSubscription
+        transactions[isOneTime ? fact.originalID : fact.id, default: KnownTransaction(fact)].apply(fact)
     }
 
     package mutating func apply(_ fact: RenewalFact) {

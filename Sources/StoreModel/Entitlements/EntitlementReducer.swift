@@ -72,7 +72,7 @@ private struct SortedState {
     }
 
     /// The page of the App Store on which customers change and cancel subscriptions.
-    private static let appStoreSubscriptions = "https://apps.apple.com/account/subscriptions"
+    fileprivate static let appStoreSubscriptions = "https://apps.apple.com/account/subscriptions"
 
     private func features(of status: SubscriptionTimeline.Status) -> [CustomerFeature] {
         let period = status.period
@@ -165,7 +165,24 @@ extension SubscriptionTimeline.Status {
             state: state, startedAt: startedAt, expiresAt: expiresAt, effectiveUntil: effectiveUntil,
             autoRenews: renewal?.autoRenews, renewsTo: renewal?.autoRenews == false ? nil : renewal?.renewsTo,
             isTrial: period.isTrial, isIntroductory: period.isIntroductory, gracePeriodUntil: gracePeriodUntil,
-            cancelledAt: cancelledAt, revokedAt: period.revocationDate, price: period.price, source: period.source)
+            cancelledAt: cancelledAt, revokedAt: period.revocationDate, price: period.price, source: period.source,
+            managementURL: managementURL)
+    }
+
+    /// The page of the store on which the customer changes and cancels this subscription.
+    private var managementURL: String? {
+        switch period.source {
+        case .appStore: return SortedState.appStoreSubscriptions
+        case .googlePlay:
+            guard let package = period.packageName else { return nil }
+            var query = URLComponents()
+            query.queryItems = [
+                URLQueryItem(name: "sku", value: period.productID.rawValue),
+                URLQueryItem(name: "package", value: package),
+            ]
+            return "https://play.google.com/store/account/subscriptions?" + (query.percentEncodedQuery ?? "")
+        default: return nil
+        }
     }
 
     fileprivate var because: String {
@@ -184,8 +201,12 @@ extension SubscriptionTimeline.Status {
             return period.isFamilyShared ? words + ", shared by the family" : words
         case .inGracePeriod: return "payment failed, within the store's grace period"
         case .inBillingRetry: return "payment failed, the store is still trying"
+        case .paused: return "paused by the customer"
         case .revoked: return "refunded or revoked by the store"
-        default: return period.isUpgraded ? "upgraded to another subscription" : "subscription expired"
+        default:
+            guard period.isUpgraded else { return "subscription expired" }
+            return period.source == .googlePlay
+                ? "replaced by another subscription" : "upgraded to another subscription"
         }
     }
 }

@@ -40,9 +40,12 @@ package struct TransactionFact: Hashable, Sendable {
     /// The part that was refunded, in thousandths of a percent; all of it if absent.
     package var revocationPercentage: Int?
     package var source: PurchaseSource
+    /// The package name of the Android app, for a purchase at Google Play.
+    package var packageName: String?
     /// Whether the fact comes from an app receipt. A receipt has no group, no price and no token, and shows an upgrade
     /// as a refund.
     package var isFromReceipt: Bool
+    /// The date of the statement: of its signature or, for Google Play, of the begin of the fetch.
     package var signedDate: Date
     /// The SHA-256 of the verified payload. It identifies the fact, and orders two facts that were signed at the same
     /// instant.
@@ -54,7 +57,8 @@ package struct TransactionFact: Hashable, Sendable {
         quantity: Int = 1, isUpgraded: Bool = false, isFamilyShared: Bool = false, appAccountToken: UUID? = nil,
         groupID: String? = nil, price: Price? = nil, isTrial: Bool = false, isIntroductory: Bool = false,
         storefront: String? = nil, offerType: Int? = nil, offerIdentifier: String? = nil,
-        revocationPercentage: Int? = nil, source: PurchaseSource = .appStore, isFromReceipt: Bool = false,
+        revocationPercentage: Int? = nil, source: PurchaseSource = .appStore, packageName: String? = nil,
+        isFromReceipt: Bool = false,
         isAssigned: Bool = false, sharesPeriod: Bool = false, signedDate: Date, digest: [UInt8] = []
     ) {
         self.id = id
@@ -80,6 +84,7 @@ package struct TransactionFact: Hashable, Sendable {
         self.offerIdentifier = offerIdentifier
         self.revocationPercentage = revocationPercentage
         self.source = source
+        self.packageName = packageName
         self.isFromReceipt = isFromReceipt
         self.signedDate = signedDate
         self.digest = digest
@@ -111,12 +116,17 @@ package struct RenewalFact: Hashable, Sendable {
     package var renewsTo: ProductID?
     package var gracePeriodExpiresDate: Date?
     package var isInBillingRetry: Bool
+    /// Whether the customer paused the subscription, so that no period follows for some time. Google Play only.
+    package var isPaused: Bool
+    /// The date on which the customer cancelled, if the store states it. Google Play does; Apple does not.
+    package var cancelledAt: Date?
     package var signedDate: Date
     package var digest: [UInt8]
 
     package init(
         originalID: TransactionID, autoRenews: Bool? = nil, renewsCommitment: Bool? = nil, renewsTo: ProductID? = nil,
-        gracePeriodExpiresDate: Date? = nil, isInBillingRetry: Bool = false, signedDate: Date, digest: [UInt8] = []
+        gracePeriodExpiresDate: Date? = nil, isInBillingRetry: Bool = false, isPaused: Bool = false,
+        cancelledAt: Date? = nil, signedDate: Date, digest: [UInt8] = []
     ) {
         self.originalID = originalID
         self.autoRenews = autoRenews
@@ -124,6 +134,8 @@ package struct RenewalFact: Hashable, Sendable {
         self.renewsTo = renewsTo
         self.gracePeriodExpiresDate = gracePeriodExpiresDate
         self.isInBillingRetry = isInBillingRetry
+        self.isPaused = isPaused
+        self.cancelledAt = cancelledAt
         self.signedDate = signedDate
         self.digest = digest
     }

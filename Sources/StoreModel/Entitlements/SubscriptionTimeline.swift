@@ -2,6 +2,9 @@ import Foundation
 import Primitives
 
 /// The periods of one auto-renewable subscription, with its renewal infos. It computes the status at any instant.
+///
+/// Google Play states a subscription as a whole, so of its statements only the newest counts. The earlier ones remain for
+/// the figures.
 struct SubscriptionTimeline {
     /// All periods, in the order of their starts.
     private let periods: [TransactionFact]
@@ -11,12 +14,15 @@ struct SubscriptionTimeline {
     private let renewals: [RenewalFact]
 
     init(_ transactions: [CustomerState.KnownTransaction], renewals: [RenewalFact]) {
-        let ordered = transactions.sorted { $0.newest.starts(before: $1.newest) }
+        let fetched = transactions.filter { $0.newest.source == .googlePlay }
+            .max { $1.newest.isNewer(than: $0.newest) }
+        let ordered = fetched.map { [$0] } ?? transactions.sorted { $0.newest.starts(before: $1.newest) }
         periods = ordered.map(\.newest)
         notUpgraded = periods.filter { !$0.isUpgraded }
         // A renewal is sold and signed up to a day before its period. Older renewal infos are about an earlier period.
         let latest = ordered.last { !$0.newest.isUpgraded }
-        let since = latest.map { min($0.newest.purchaseDate, $0.firstSigned) } ?? .distantPast
+        let since =
+            fetched?.newest.signedDate ?? latest.map { min($0.newest.purchaseDate, $0.firstSigned) } ?? .distantPast
         self.renewals = renewals.filter { $0.signedDate >= since }
     }
 
@@ -66,9 +72,11 @@ struct SubscriptionTimeline {
     private func state(of period: TransactionFact, at instant: Date) -> CustomerSubscription.State {
         if period.revocationDate != nil { return .revoked }
         if period.isUpgraded { return .expired }
-        if instant < expiry(of: period) { return .active }
-        if let grace = grace(of: period), instant < grace { return .inGracePeriod }
+        let (expiry, grace) = (expiry(of: period), grace(of: period))
+        if let grace, instant < grace, instant >= expiry || grace == expiry { return .inGracePeriod }
+        if instant < expiry { return .active }
         if isLatest(period), renewals.last?.isInBillingRetry == true { return .inBillingRetry }
+        if isLatest(period), renewals.last?.isPaused == true { return .paused }
         return .expired
     }
 
@@ -77,24 +85,28 @@ struct SubscriptionTimeline {
     private func expiry(of period: TransactionFact) -> Date { period.expiresDate ?? period.purchaseDate }
 
     /// Returns the end of the grace period that the store states for the latest period, if it is later than the end of
-    /// the period.
+    /// the period. Google Play may state no other end of the period than that of the grace period.
     private func grace(of period: TransactionFact) -> Date? {
         guard isLatest(period), period.revocationDate == nil, let end = renewals.last?.gracePeriodExpiresDate,
-            end > expiry(of: period)
+            end > expiry(of: period) || end == expiry(of: period) && period.source == .googlePlay
         else { return nil }
         return end
     }
 
     private func effectiveEnd(of period: TransactionFact) -> Date {
         if let revoked = period.revocationDate { return min(revoked, expiry(of: period)) }
-        if period.isUpgraded { return min(period.signedDate, expiry(of: period)) }
+        if period.isUpgraded {
+            // Google Play states the instant of the replacement, and Apple does not.
+            return period.source == .googlePlay ? expiry(of: period) : min(period.signedDate, expiry(of: period))
+        }
         return grace(of: period) ?? expiry(of: period)
     }
 
-    /// The date from which every renewal info states that the subscription, or its commitment, does not renew. The store
-    /// does not report the date of a cancellation itself.
+    /// The date from which every renewal info states that the subscription, or its commitment, does not renew. Apple does
+    /// not report the date of a cancellation itself; Google Play reports that of the customer.
     private var cancelledAt: Date? {
-        renewals.suffix(while: \.isCancelled).first?.signedDate
+        if periods.last?.source == .googlePlay { return renewals.last?.cancelledAt }
+        return renewals.suffix(while: \.isCancelled).first?.signedDate
     }
 }
 

@@ -7,7 +7,7 @@ enum FigureOptions {
     static let options: [Command.Option] = [
         .init(
             name: "commission", value: "SOURCE=SHARE", repeats: true,
-            help: "the share that a store keeps, for the figure \"proceeds\" (appStore=0.3 and web=0)"),
+            help: "the share that a store keeps, for the figure \"proceeds\" (appStore=0.3, googlePlay=0.15 and web=0)"),
         .init(
             name: "currency-rates", value: "FILE", repeats: true,
             help: "a JSON file with exchange rates, for figures in one currency"),

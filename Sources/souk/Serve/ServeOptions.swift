@@ -65,7 +65,7 @@ enum ServeOptions {
             .init(
                 name: "refund-policy", value: "FILE",
                 help: "the rules that answer refund requests; needs --app-store-key, unless the file says dryRun"),
-        ] + AppStoreOptions.options
+        ] + AppStoreOptions.options + GooglePlayOptions.options
 
     static let transferMode = Command.Option(
         name: "transfer-mode", value: "M", help: "transfer, transferIfInactive, keepWithOriginal or share (transfer)",

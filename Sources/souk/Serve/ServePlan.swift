@@ -228,6 +228,7 @@ struct ServePlan {
             app.appStore[environment] = key.flatMap { appStore?.shortTimeoutClient(with: $0, in: environment) }
         }
         app.refundPolicy = try arguments.text("refund-policy").map(refundPolicy)
+        app.googlePlay = try GooglePlayOptions.app(arguments)
         return app
     }
 

@@ -186,7 +186,8 @@ import Testing
         #expect(proceeds["currencyRates"]?["unconverted"] == [])
         #expect(
             proceeds["commissions"] == [
-                ["source": "appStore", "share": "0.15"], ["source": "web", "share": "0"],
+                ["source": "appStore", "share": "0.15"], ["source": "googlePlay", "share": "0.15"],
+                ["source": "web", "share": "0"],
             ])
         let paid = try await answer("revenue")
         #expect(paid["currencyRates"] == nil && paid["commissions"] == nil)

@@ -11,16 +11,18 @@ struct FigureSettingTests {
     // MARK: - Commissions
 
     @Test func `commissions have usual values, and are given as decimal shares`() throws {
-        #expect(Commissions.usual.texts.map { "\($0.source)=\($0.share)" } == ["appStore=0.3", "web=0"])
+        #expect(
+            Commissions.usual.texts.map { "\($0.source)=\($0.share)" } == ["appStore=0.3", "googlePlay=0.15", "web=0"])
         let given = try Commissions(["appStore=0.15", "web=0.029"])
-        #expect(given.texts.map { "\($0.source)=\($0.share)" } == ["appStore=0.15", "web=0.029"])
+        #expect(given.texts.map { "\($0.source)=\($0.share)" } == ["appStore=0.15", "googlePlay=0.15", "web=0.029"])
         #expect(given.remainder(of: .appStore) == 850_000 && given.remainder(of: .web) == 971_000)
         #expect(given.remainder(of: .grant) == 1_000_000)
         #expect(try Commissions(["appStore=1"]).remainder(of: .appStore) == 0)
     }
 
     @Test(arguments: [
-        (["appStore"], "appStore=0.15"), (["app-store=0.3"], "appStore=0.15 or web=0.15"), (["=0.3"], "appStore=0.15"),
+        (["appStore"], "appStore=0.15"), (["app-store=0.3"], "appStore=0.15 or googlePlay=0.15 or web=0.15"),
+        (["=0.3"], "appStore=0.15"),
         (["appStore=1.5"], "from 0 to 1"), (["appStore=-0.1"], "from 0 to 1"), (["appStore=30%"], "from 0 to 1"),
         (["appStore=0.1234567"], "six decimals"), (["appStore="], "from 0 to 1"), (["appStore=1e-1"], "from 0 to 1"),
         (["web=0", "web=0.1"], "two shares"), (["appStore=99999999999999999999"], "from 0 to 1"),

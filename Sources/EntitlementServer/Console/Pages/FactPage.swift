@@ -102,11 +102,14 @@ struct FactPage: Sendable {
             return "<p id=\"erased\">The signed bytes were erased with a customer. The summary above remains.</p>"
         }
         let text = String(decoding: source, as: UTF8.self)
-        guard FactFormat(rawValue: fact.format) == .jws else {
+        let format = FactFormat(rawValue: fact.format)
+        guard format == .jws else {
             let words =
-                fact.format == FactFormat.receipt.rawValue
-                ? "The purchase as the app receipt lists it. The receipt is signed as a whole."
-                : "The body of the web shop's signed request."
+                switch format {
+                case .receipt: "The purchase as the app receipt lists it. The receipt is signed as a whole."
+                case .googlePlay: "The purchase as Google Play answered the server. The answer is not signed."
+                default: "The body of the web shop's signed request."
+                }
             return """
                 <p class="hint">\(words)</p>
                 <h3>Decoded</h3>\(ConsoleFrame.box(Self.readable(source), id: "payload"))

@@ -62,6 +62,7 @@ struct FactTable: Sendable {
             parts.append("grace period ends \(ConsoleFrame.time(date))")
         }
         if summary["isInBillingRetryPeriod"]?.boolValue == true { parts.append("in billing retry") }
+        if summary["isPaused"]?.boolValue == true { parts.append("paused") }
         return parts.isEmpty ? "–" : parts.joined(separator: ", ")
     }
 

@@ -1,0 +1,130 @@
+import GooglePlay
+import HTTPCore
+import Primitives
+import SignedData
+import StoreModel
+
+/// The endpoint POST `/v1/notifications/google-play`: real-time developer notifications, which Cloud Pub/Sub pushes. It
+/// needs no key: the request has a token that Google signed for the push subscription.
+///
+/// A notification only names a purchase. The purchase is fetched, and stored without a claim. Google sends a notification
+/// again until it gets a 200, so the 200 is sent only after the purchase is durable.
+struct PlayNotificationsRoute: Sendable {
+    private static let maximumBody = 64 << 10
+
+    let ledger: Ledger
+    let readers: [PlayReader]
+    let metrics: ServerMetrics
+    let report: @Sendable (_ context: String, _ error: any Error) -> Void
+
+    var endpoints: [Endpoint<ServerHandler>] {
+        [
+            Endpoint(
+                .post, "/v1/notifications/google-play", "postPlayNotification",
+                "Receive a notification of Google Play", tag: .facts, body: .init(.playNotification),
+                answer: .playNotified,
+                refusals: [
+                    401: Refusal.signedDataCodes, 422: Refusal.signedDataCodes, 501: ["unsupported"],
+                ], handler: .open(respond))
+        ]
+    }
+
+    @Sendable private func respond(to call: Call) throws -> HTTPReply {
+        call.later {
+            let body = try await RequestBody.bytes(of: call.request, upTo: Self.maximumBody)
+            let push = try RequestBody.decode(PubSubPush.self, from: body)
+            guard let id = push.message?.messageId, !id.isEmpty, id.utf8.count <= 255 else {
+                throw Refusal.invalid("message/messageId", "should be a string")
+            }
+            let notification: DeveloperNotification
+            do { notification = try push.notification() } catch {
+                throw Refusal.invalid("message/data", "should be a developer notification in base64")
+            }
+            let name = notification.packageName ?? ""
+            let named = readers.first { name.hasSameBytes(as: $0.source.packageName.rawValue) }
+            // A notification of an unknown app is refused only after it was verified, as those of the App Store.
+            guard let reader = named ?? readers.first(where: { $0.source.notifications != nil }),
+                let expected = reader.source.notifications
+            else { throw Refusal.noPlayNotifications }
+            try await verify(call.request, with: expected)
+            guard named != nil else { throw Refusal.unknownPackage }
+            try await record(notification, with: reader)
+            metrics.playNotifications.add(notification.metricsLabel)
+            return HTTPResponse(json: ["messageId": .string(id)])
+        }
+    }
+
+    private func verify(_ request: HTTPRequest, with expected: GooglePlayApp.Notifications) async throws {
+        do {
+            try await expected.verifier.verify(request.headers["Authorization"], as: expected.token)
+        } catch let error as SignedDataError {
+            throw Refusal.notPushed(error)
+        } catch let error as GooglePlayPushVerifier.KeysUnavailable {
+            report("Google Play", error)
+            throw Refusal.unavailable(error.description, retryAfter: 10)
+        }
+    }
+
+    /// Fetches and stores the purchase that a notification names. A purchase that is not accepted stores nothing: a
+    /// repetition would not change that, and Google would repeat it for seven days.
+    private func record(_ notification: DeveloperNotification, with reader: PlayReader) async throws {
+        guard let (text, kind) = notification.purchase else { return }
+        guard let token = PurchaseToken(rawValue: text) else {
+            throw Refusal.invalid("message/data", "should name a purchase by its token")
+        }
+        let presented: PlayReader.Presented
+        do {
+            presented = try await reader.fetch(token, as: kind)
+        } catch let rejection as PlayReader.Rejection {
+            metrics.rejected.add(rejection.code)
+            return
+        } catch let failure as GooglePlayFailure {
+            report("Google Play", failure)
+            throw Refusal.unavailable(failure)
+        }
+        try await ledger.record(
+            presented, of: reader.app, by: nil, answering: presented.environment, as: nil
+        ) { _, _ in KeptAnswer(status: 200, contentType: "application/json", body: []) }
+    }
+}
+
+extension DeveloperNotification {
+    /// The token of the purchase, and its kind if the notification states it; `nil` for a test notification and for one
+    /// of a later version.
+    fileprivate var purchase: (token: String, kind: PlayFetch.Kind?)? {
+        if let token = subscriptionNotification?.purchaseToken { return (token, .subscription) }
+        if let token = oneTimeProductNotification?.purchaseToken { return (token, .product) }
+        guard let voided = voidedPurchaseNotification, let token = voided.purchaseToken else { return nil }
+        switch voided.productType {
+        case 1: return (token, .subscription)
+        case 2: return (token, .product)
+        default: return (token, nil)
+        }
+    }
+
+    fileprivate var metricsLabel: String {
+        if let type = subscriptionNotification?.notificationType { return "subscription.\(type.rawValue)" }
+        if let type = oneTimeProductNotification?.notificationType { return "oneTimeProduct.\(type)" }
+        if voidedPurchaseNotification != nil { return "voidedPurchase" }
+        return testNotification != nil ? "test" : "other"
+    }
+}
+
+extension Refusal {
+    fileprivate static func notPushed(_ error: SignedDataError) -> Refusal {
+        Refusal(
+            HTTPProblem(
+                status: 401, code: error.code.rawValue, title: "Not sent by Google", detail: error.reason,
+                field: "Authorization"))
+    }
+
+    fileprivate static let unknownPackage = Refusal(
+        HTTPProblem(
+            status: 422, code: SignedDataError.Code.wrongBundle.rawValue, title: "Not accepted",
+            detail: "The notification is not for an app of this server.", field: "message/data"))
+
+    fileprivate static let noPlayNotifications = Refusal(
+        HTTPProblem(
+            status: 501, code: "unsupported", title: "Not supported",
+            detail: "This server accepts no notifications of Google Play; start it with --play-rtdn-audience."))
+}
