@@ -5,7 +5,7 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// Tells Google Play that the purchases in the ledger were delivered: acknowledges them, and consumes consumables.
+/// Acknowledges the purchases of Google Play that are in the ledger, and consumes consumables.
 /// Google refunds a purchase without an acknowledgement after three days.
 ///
 /// Only purchases whose facts are committed are acknowledged. A consumable is consumed once a customer holds it, because

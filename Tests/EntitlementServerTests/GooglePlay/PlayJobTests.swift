@@ -566,7 +566,7 @@ private let outage: SteeredTransport.Answer = { $0.path == "/token" ? nil : HTTP
                     bench.bench.realClock.advance(by: 3600)
                     try await bench.acknowledge()
                 }
-                // A notification comes for each change; this server is told every day.
+                // This server fetches each purchase on every day, as after a notification.
                 for purchase in bought { try await informed.notifyIfKnown(purchase.purchaseToken) }
                 try await uninformed.poll()
                 try await uninformed.sweep()
