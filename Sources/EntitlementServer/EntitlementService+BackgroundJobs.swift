@@ -41,13 +41,44 @@ extension EntitlementService {
                 try await refundDesk.step()
             })
         addRefundMetrics(refundDesk, parts)
-        if let statusPoller = parts.statusPoller {
+        if let statusPoller = parts.statusPoller, !configuration.apps.allSatisfy(\.appStore.isEmpty) {
             jobs.append(
                 BackgroundJob(name: "App Store", pause: 60, followsCommits: true, isShared: true) {
                     try await statusPoller.step()
                 })
         }
-        return jobs
+        return jobs + googlePlayJobs(configuration, parts)
+    }
+
+    /// Creates the jobs of Google Play, and registers the metrics of the acknowledgements.
+    private static func googlePlayJobs(_ configuration: Configuration, _ parts: Parts) -> [BackgroundJob] {
+        let acknowledger = parts.playAcknowledger
+        func gauge(_ name: String, _ help: String, _ value: @escaping @Sendable (PlayAcknowledger.Waiting) -> Double) {
+            parts.metrics.add(.init(name: name, help: help) { [("", value(try acknowledger.waiting()))] })
+        }
+        gauge(
+            "souk_play_acknowledgements_pending",
+            "Purchases of Google Play in the ledger that are not acknowledged yet."
+        ) { Double($0.pending) }
+        gauge(
+            "souk_play_acknowledgements_urgent",
+            "Purchases of Google Play that are not acknowledged yet and that Google refunds in less than a day."
+        ) { Double($0.urgent) }
+        gauge(
+            "souk_play_acknowledgement_lag_seconds",
+            "Time since the oldest purchase of Google Play that is not acknowledged came into the ledger."
+        ) { $0.lag }
+        guard !parts.playReaders.isEmpty, let statusPoller = parts.statusPoller else { return [] }
+        let sweep = parts.voidedPurchaseSweep
+        return [
+            BackgroundJob(name: "Google Play acknowledgements", pause: 10, followsCommits: true, isShared: true) {
+                try await acknowledger.step()
+            },
+            BackgroundJob(name: "Google Play", pause: 60, followsCommits: true, isShared: true) {
+                try await statusPoller.stepGooglePlay()
+            },
+            BackgroundJob(name: "voided purchases", pause: 300, isShared: true) { try await sweep.step() },
+        ]
     }
 
     /// The job runs every second of real time, so that it notices when the store's clock jumps.

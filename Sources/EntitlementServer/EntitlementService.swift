@@ -24,6 +24,8 @@ public final class EntitlementService: HTTPHandler {
         let playReaders: [BundleID: PlayReader]
         /// `nil` if no app has a client of the App Store Server API for an environment of this server.
         let statusPoller: StatusPoller?
+        let playAcknowledger: PlayAcknowledger
+        let voidedPurchaseSweep: VoidedPurchaseSweep
         let refundDesk: RefundDesk
         /// The servers that share the database; `nil` with SQLite.
         let registry: ServerRegistry?
@@ -94,12 +96,17 @@ public final class EntitlementService: HTTPHandler {
         let checker = configuration.revocationChecker(counting: metrics)
         let readers = Dictionary(
             uniqueKeysWithValues: configuration.apps.map { ($0.bundleID, StoreReader($0, configuration, checker)) })
+        let playReaders = Self.playReaders(configuration, ledger)
         parts = Parts(
             ledger: ledger, tokens: tokens,
             signer: AnswerSigner(keys: configuration.signingKeys, clock: configuration.realClock), metrics: metrics,
             changes: changes, readers: readers,
-            playReaders: Self.playReaders(configuration, ledger),
-            statusPoller: StatusPoller(configuration, readers, ledger),
+            playReaders: playReaders,
+            statusPoller: StatusPoller(configuration, readers, playReaders, ledger),
+            playAcknowledger: PlayAcknowledger(
+                configuration, playReaders, ledger, counting: metrics.playAcknowledgements),
+            voidedPurchaseSweep: VoidedPurchaseSweep(
+                ledger: ledger, readers: configuration.apps.compactMap { playReaders[$0.bundleID] }),
             refundDesk: RefundDesk(configuration, ledger, counting: metrics.refundAnswers),
             registry: registry,
             consoleSessions: try configuration.console.map { _ in

@@ -196,11 +196,15 @@ import Testing
             id: UUID(), startDate: start, endDate: end, cancellationDate: start, isTrial: true, isIntroductory: true,
             cancellationToken: CancellationToken(pluginName: "web", rawValue: "s-1"), price: Decimal(string: "4.99"),
             currencyCode: "EUR", subscriptionPeriod: .months(1), introPrice: Decimal(string: "0.1"),
-            introSubscriptionPeriod: .days(3))
+            introSubscriptionPeriod: .days(3),
+            managementURL: "https://play.google.com/store/account/subscriptions?sku=a&package=b")
         let plain = PaidFeature.Period(startDate: start, endDate: end)
         let features = [
             PaidFeature(
                 name: "a", paymentType: .subscription(.init(current: full, next: plain)), transactionType: .web),
+            PaidFeature(
+                name: "a", originalTransactionID: "play.1", paymentType: .subscription(.init(current: full)),
+                transactionType: .googlePlay),
             PaidFeature(
                 name: "b", productIdentifier: "p", pricePointIdent: "pp", originalTransactionID: "1",
                 paymentType: .until(end), transactionType: .appStore),

@@ -175,6 +175,40 @@ import Testing
         #expect(Subscription(subscription, providing: ["pro"]).state == .cancelled)
     }
 
+    @Test func `a subscription of Google Play keeps its store and its own management page`() throws {
+        let page = "https://play.google.com/store/account/subscriptions?sku=pro.product&package=com.example"
+        let apple = "https://apps.apple.com/account/subscriptions"
+        let subscriptions = [("1", PurchaseSource.appStore, apple), ("play.2", .googlePlay, page), ("w", .web, nil)].map
+        {
+            CustomerSubscription(
+                productID: "pro.product", originalTransactionID: TransactionID(unchecked: $0), state: .active,
+                startedAt: asOf, expiresAt: asOf, effectiveUntil: asOf.addingTimeInterval(50), source: $1,
+                managementURL: $2)
+        }
+        let paid = PaidFeatures(
+            customer(
+                subscriptions.map {
+                    feature(effectiveUntil: 50, source: $0.source, original: $0.originalTransactionID)
+                }, subscriptions: subscriptions))
+        #expect(paid.features.map(\.transactionType) == [.appStore, .googlePlay, .web])
+        let periods = paid.features.compactMap { feature -> PaidFeature.Period? in
+            guard case .subscription(let periods) = feature.paymentType else { return nil }
+            return periods.current
+        }
+        #expect(periods.map(\.managementURL) == [apple, page, nil])
+        let listed = subscriptions.map { Subscription($0) }
+        #expect(listed.map(\.type) == [.apple, .android, .web])
+        #expect(listed.map(\.managementURL) == [apple, page, nil])
+    }
+
+    @Test(arguments: [(CustomerSubscription.State.paused, Subscription.State.expired), (.inBillingRetry, .active)])
+    func `a paused subscription gives no access`(state: CustomerSubscription.State, expected: Subscription.State) {
+        let subscription = CustomerSubscription(
+            productID: "pro.product", originalTransactionID: "play.2", state: state, startedAt: asOf,
+            expiresAt: asOf, effectiveUntil: asOf, source: .googlePlay)
+        #expect(Subscription(subscription).state == expected)
+    }
+
     @Test func `a feature without a subscription has the end of its access, if any`() {
         let paid = PaidFeatures(customer([feature(effectiveUntil: 5, source: .grant), feature(original: "2")]))
         #expect(paid.features.map(\.paymentType) == [.until(asOf.addingTimeInterval(5)), .oneOff])

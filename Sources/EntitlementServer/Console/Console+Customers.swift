@@ -24,13 +24,14 @@ extension Console {
         guard query.isEmpty || CustomerID(rawValue: query) != nil else {
             let page = SearchPage(
                 frame: request.frame, query: query, found: CustomerList(customers: []),
-                looksUpOrders: canRefresh(request.ledgerID), fault: "A search should have \(CustomerID.rule).")
+                looksUpOrders: canRefresh(.appStore, in: request.ledgerID),
+                fault: "A search should have \(CustomerID.rule).")
             return Self.response(page.page, status: 400)
         }
         let found = try ledger.customers(
             query.isEmpty ? nil : CustomerID.canonical(query), in: request.ledgerID, after: cursor ?? "",
             limit: Self.customersPerPage)
-        let looksUpOrders = canRefresh(request.ledgerID)
+        let looksUpOrders = canRefresh(.appStore, in: request.ledgerID)
         // An order id identifies one payment, so it is sent to the App Store only if the ledger knows no such name.
         if looksUpOrders, found.customers.isEmpty, query.wholeMatch(of: Self.orderID) != nil {
             let purchase = try await purchase(ofOrder: query, request)
@@ -81,7 +82,7 @@ extension Console {
             frame: request.frame, record: record, features: names,
             actions: CustomerActions(
                 frame: request.frame, record: record, credits: ledger.rules[request.session.caller.app].rules.credits,
-                canRefresh: canRefresh(request.ledgerID)),
+                refreshable: record.answer.subscriptions.filter { canRefresh($0.source, in: request.ledgerID) }),
             outcome: request.fields["done"].flatMap { ConsoleOutcome(rawValue: $0) })
         return Self.response(page.page)
     }

@@ -3,7 +3,7 @@ import Primitives
 import StoreModel
 import WebPages
 
-/// The refresh of a subscription from the App Store.
+/// The refresh of a subscription from the App Store or Google Play.
 extension Console {
     var refreshRoutes: [ConsoleRoute] {
         [
@@ -12,41 +12,43 @@ extension Console {
         ]
     }
 
-    /// Returns whether the server can ask the App Store about the purchases of a ledger.
-    func canRefresh(_ ledgerID: LedgerID) -> Bool { statusPoller?.canPoll(ledgerID) ?? false }
+    /// Returns whether the server can ask a store about its purchases of a ledger.
+    func canRefresh(_ source: PurchaseSource, in ledgerID: LedgerID) -> Bool {
+        statusPoller?.canPoll(source, in: ledgerID) ?? false
+    }
 
     /// Returns the poller and the subscription of a form. Throws 400, 404 and 409.
     private func subscription(
         _ request: ConsoleRequest, of record: CustomerRecord
     ) throws -> (StatusPoller, StatusPoller.Subscription) {
         let purchase = try request.purchase()
-        guard let statusPoller, canRefresh(request.ledgerID) else {
+        let known = record.answer.subscriptions.first { $0.originalTransactionID == purchase }
+        guard let statusPoller, canRefresh(known?.source ?? .appStore, in: request.ledgerID) else {
             throw ConsoleRefusal(
-                409, "App Store not configured",
-                "This server has no key of the App Store Server API for this app and environment.")
+                409, "Store not configured",
+                "This server has no key of the store's API for this app and environment.")
         }
-        guard
-            record.answer.subscriptions.contains(where: {
-                $0.source == .appStore && $0.originalTransactionID == purchase
-            })
-        else { throw ConsoleRefusal.unknownPurchase }
+        guard let known, [.appStore, .googlePlay].contains(known.source) else { throw ConsoleRefusal.unknownPurchase }
         return (statusPoller, StatusPoller.Subscription(ledgerID: request.ledgerID, original: purchase))
     }
 
     @Sendable private func reviewRefresh(_ request: ConsoleRequest) async throws -> HTTPResponse {
         let record = try await changeableRecord(request)
         let (_, subscription) = try subscription(request, of: record)
+        let isPlay = record.answer.subscriptions.contains {
+            $0.originalTransactionID == subscription.original && $0.source == .googlePlay
+        }
+        let store = isPlay ? "Google Play" : "the App Store"
         let page = ActionReview(
             frame: request.frame, customer: record.customer, path: "/refreshes", requestID: makeGrantID(),
-            title: "Refresh from the App Store?", button: "Ask the App Store",
+            title: "Refresh from \(store)?", button: "Ask \(store)",
             effect: """
-                The server asks the App Store for the status of the subscription \
-                \(ConsoleFrame.code(subscription.original.rawValue)), and stores the signed answer.
+                The server asks \(store) for the status of the subscription \
+                \(ConsoleFrame.code(subscription.original.rawValue)), and stores the answer.
                 """,
-            consequences: [
-                "The answer contains all subscriptions of the same buyer.",
+            consequences: (isPlay ? [] : ["The answer contains all subscriptions of the same buyer."]) + [
                 "Access can change in both directions, as after a notification.",
-                "The App Store is asked at most once in five minutes about a subscription.",
+                "The store is asked at most once in five minutes about a subscription.",
             ], fields: [("purchase", subscription.original.rawValue)])
         return Self.response(page.page)
     }
@@ -64,6 +66,9 @@ extension Console {
             } catch let error as AppStoreServerAPIError {
                 throw ConsoleRefusal(
                     502, "The App Store did not answer", "\(error.description) Nothing was changed. Try again later.")
+            } catch let failure as GooglePlayFailure {
+                throw ConsoleRefusal(
+                    502, "Google Play did not answer", "\(failure.reason) Nothing was changed. Try again later.")
             }
         }
         return Self.redirect(to: request.path(of: record, after: .refreshed))

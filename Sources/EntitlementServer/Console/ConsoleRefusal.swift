@@ -54,7 +54,7 @@ struct ConsoleRefusal: Error, Equatable {
         409, "Name taken", "The name belongs to another customer. A name belongs to one customer only.")
     static let askedBefore = ConsoleRefusal(
         409, "Asked before",
-        "A server asked the App Store about this subscription in the last five minutes. Nothing was changed.")
+        "A server asked the store about this subscription in the last five minutes. Nothing was changed.")
 
     static let unknownDelivery = ConsoleRefusal(
         404, "Unknown delivery", "There is no such delivery in this app and environment. Old ones are not kept.")

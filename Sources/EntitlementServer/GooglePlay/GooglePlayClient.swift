@@ -11,8 +11,8 @@ import StoreModel
 ///     let purchase = try await client.subscription(token)
 ///
 /// Purchases are returned as the JSON that Google sent, with unknown members and with `etag`. Failures that may pass
-/// are retried with ``Configuration/backoff``, except if Google's `Retry-After` is longer than the backoff allows. Every
-/// call is idempotent. The methods throw `GooglePlayFailure`, or `CancellationError` if the task was cancelled.
+/// are retried with ``Configuration/backoff``, except if Google's `Retry-After` is longer than the backoff allows. All
+/// calls are idempotent. The methods throw `GooglePlayFailure`, or `CancellationError` if the task was cancelled.
 package struct GooglePlayClient: Sendable {
     /// The URL of the API.
     package static let googleURL = "https://androidpublisher.googleapis.com"

@@ -8,8 +8,8 @@ import Primitives
 /// The reason is a sentence for people. It contains no purchase token, access token or key.
 package struct GooglePlayFailure: Error, Equatable, Sendable, CustomStringConvertible {
     package enum Kind: Sendable {
-        /// No purchase has the token, or the purchase is of another kind of product. Google's answer is 404, or 400 to a
-        /// request that reads a purchase.
+        /// No purchase has the token, or the purchase is of another kind of product. Google's answer is 404, or 400 to
+        /// a request that reads a purchase.
         case unknownToken
         /// The token is no longer valid, because the subscription ended long ago (410).
         case expiredToken

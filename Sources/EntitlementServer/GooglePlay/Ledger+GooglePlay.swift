@@ -11,12 +11,14 @@ extension Ledger {
     ///
     /// - Parameters:
     ///   - customer: The customer that presents the purchase; `nil` for a fetch without a claim.
+    ///   - note: The entry of the audit log about `subject`, for the poll of an operator.
     ///   - respond: Creates the response, which is stored in the same transaction for repetitions of `request`. If it
     ///     throws, all changes are rolled back.
     @discardableResult
     func record(
         _ presented: PlayReader.Presented, of app: BundleID, by customer: CustomerID?,
-        answering environment: StoreEnvironment, as request: IdempotentRequest?,
+        answering environment: StoreEnvironment, as request: IdempotentRequest?, noting note: AuditNote? = nil,
+        about subject: CustomerID? = nil,
         respond: @escaping @Sendable (RejectedTransaction?, StoredAnswer?) throws -> KeptAnswer
     ) async throws -> KeptAnswer {
         let environments = Set([presented.environment, environment]).sorted { $0.rawValue < $1.rawValue }
@@ -35,6 +37,7 @@ extension Ledger {
                 if isOwn {
                     rejected = try transaction.record(presented, by: registered)
                     isAcknowledged = rejected == nil
+                    if let subject { try transaction.write(note, about: subject) }
                 }
                 var isUnknown = false
                 if !isAcknowledged, let registered { isUnknown = transaction.unregister(registered.customer) }
@@ -116,6 +119,7 @@ extension LedgerTransaction {
         let known = try playPurchase(fetch.original)
         var fetch = fetch
         fetch.replacedAt = fetch.replacedAt ?? known?.replacedAt
+        fetch.voidedAt = fetch.voidedAt ?? known?.voidedAt
         guard case .purchased(let purchase) = try fetch.reading() else { return }
         let digest = fetch.contentDigest
         let isOlder = known.map { fetch.beganAt <= $0.fetchedAt } ?? false
@@ -166,10 +170,11 @@ extension PlayPurchase {
     fileprivate mutating func update(_ fetch: PlayFetch, _ purchase: PlayFetch.Purchase, contentDigest: [UInt8]) {
         (productID, kind) = (purchase.transaction.productID, purchase.transaction.kind)
         (fetchedAt, self.contentDigest) = (fetch.beganAt, contentDigest)
-        (replacedAt, checkAt, acknowledgeBy) = (fetch.replacedAt, purchase.checkAt, purchase.acknowledgeBy)
+        (replacedAt, voidedAt) = (fetch.replacedAt, fetch.voidedAt)
+        (checkAt, acknowledgeBy) = (purchase.checkAt, purchase.acknowledgeBy)
         if !purchase.awaitsAcknowledgement {
             (acknowledgement, acknowledgementDueAt) = (.done, nil)
-        } else if acknowledgement == .done {
+        } else if acknowledgement == .done || acknowledgementDueAt == nil {
             (acknowledgement, acknowledgementAttempts) = (.pending, 0)
             acknowledgementDueAt = Date(milliseconds: 0)
         }

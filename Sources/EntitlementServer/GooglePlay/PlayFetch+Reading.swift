@@ -148,6 +148,8 @@ extension PlayFetch {
         guard let state = purchase.purchaseStateContext?.purchaseState else { throw Self.malformed("purchaseState") }
         if state == .pending { return .pending }
         let isCancelled = state == .cancelled
+        // The state of a purchase does not show each refund.
+        let isVoided = isCancelled || voidedAt != nil
         guard isCancelled || state == .purchased else { throw Self.malformed("purchaseState") }
         guard let purchasedAt = purchase.purchaseCompletionTime?.wholeMillisecond else {
             guard isCancelled else { throw Self.malformed("purchaseCompletionTime") }
@@ -167,7 +169,7 @@ extension PlayFetch {
         let transaction = TransactionFact(
             id: purchase.orderId.flatMap(TransactionID.init) ?? original, originalID: original, productID: product,
             kind: isConsumable ? .consumable : .nonConsumable, purchaseDate: purchasedAt,
-            revocationDate: isCancelled ? payment?.refundedAt ?? purchasedAt : nil,
+            revocationDate: isVoided ? payment?.refundedAt ?? voidedAt ?? purchasedAt : nil,
             quantity: (1..<bought).contains(rest) ? rest : bought,
             appAccountToken: Self.account(purchase.obfuscatedExternalAccountId),
             price: payment?.line?.total.flatMap { Self.price($0, of: bought) }, source: .googlePlay,
@@ -175,7 +177,7 @@ extension PlayFetch {
         return .purchased(
             Purchase(
                 transaction: transaction,
-                awaitsAcknowledgement: !isCancelled
+                awaitsAcknowledgement: !isVoided
                     && (isConsumable ? !isConsumed : purchase.acknowledgementState == .pending),
                 acknowledgeBy: purchasedAt.addingTimeInterval(Self.acknowledgementTime).wholeMillisecond,
                 checkAt: nil))

@@ -30,6 +30,9 @@ struct PlayFetch: Sendable {
     let order: JSONValue?
     /// The instant at which another purchase replaced this subscription. The ledger knows it from the other purchase.
     var replacedAt: Date?
+    /// The instant at which Google voided this purchase of a one-time product. The ledger knows it from Google's list of
+    /// voided purchases.
+    var voidedAt: Date?
 
     init(
         _ token: PurchaseToken, of packageName: PackageName, _ kind: Kind, isConsumable: Bool = false, beganAt: Date,
@@ -68,6 +71,7 @@ struct PlayFetch: Sendable {
         if isConsumable { content["isConsumable"] = true }
         content["order"] = order
         content["replacedAt"] = replacedAt.map { .number($0.milliseconds) }
+        content["voidedAt"] = voidedAt.map { .number($0.milliseconds) }
         return content
     }
 
@@ -100,6 +104,7 @@ struct PlayFetch: Sendable {
         self.resource = resource
         order = json["order"]
         replacedAt = json["replacedAt"]?.intValue.map { Date(milliseconds: Int64($0)) }
+        voidedAt = json["voidedAt"]?.intValue.map { Date(milliseconds: Int64($0)) }
     }
 
     // MARK: - Other purchases

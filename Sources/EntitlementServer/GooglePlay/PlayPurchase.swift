@@ -23,6 +23,8 @@ struct PlayPurchase: Sendable {
     var contentDigest: [UInt8]
     /// The instant at which another purchase replaced this subscription.
     var replacedAt: Date?
+    /// The instant at which Google voided this purchase of a one-time product, by the list of voided purchases.
+    var voidedAt: Date?
     var acknowledgement: Acknowledgement
     /// The instant at which Google refunds a purchase that is not acknowledged.
     var acknowledgeBy: Date?
@@ -38,7 +40,7 @@ struct PlayPurchase: Sendable {
 extension PlayPurchase {
     fileprivate static let columns = """
         original_transaction_id, data_key, sealed_token, package_name, product, kind, fetched_at, content_digest,
-            replaced_at, acknowledgement, acknowledge_by, acknowledgement_attempts, acknowledgement_due_at, check_at
+            replaced_at, voided_at, acknowledgement, acknowledge_by, acknowledgement_attempts, acknowledgement_due_at, check_at
         """
 
     fileprivate init(_ row: SQLRow) throws {
@@ -56,7 +58,7 @@ extension PlayPurchase {
             packageName: PackageName(unchecked: try row["package_name"]),
             productID: ProductID(unchecked: try row["product"]), kind: ProductType(rawValue: try row["kind"]),
             fetchedAt: Date(milliseconds: try row["fetched_at"]), contentDigest: try row["content_digest"],
-            replacedAt: try date("replaced_at"), acknowledgement: acknowledgement,
+            replacedAt: try date("replaced_at"), voidedAt: try date("voided_at"), acknowledgement: acknowledgement,
             acknowledgeBy: try date("acknowledge_by"),
             acknowledgementAttempts: try row["acknowledgement_attempts"],
             acknowledgementDueAt: try date("acknowledgement_due_at"), checkAt: try date("check_at"),
@@ -84,6 +86,17 @@ extension LedgerTransaction {
         ).map(PlayPurchase.init)
     }
 
+    /// Returns purchases whose acknowledgement is due at `now`, in real time.
+    func duePlayAcknowledgements(at now: Date, limit: Int) throws -> [PlayPurchase] {
+        try connection.query(
+            """
+            SELECT \(PlayPurchase.columns) FROM play_purchase
+            WHERE app = ?1 AND environment = ?2 AND acknowledgement_due_at <= ?3
+            ORDER BY acknowledgement_due_at, original_transaction_id LIMIT ?4
+            """, values(.integer(now.milliseconds), .integer(Int64(limit)))
+        ).map(PlayPurchase.init)
+    }
+
     /// Writes the row of a purchase that has a fact.
     ///
     /// - Parameter token: The token, which a new row stores; `nil` keeps the stored one. It is not stored for an erased
@@ -98,8 +111,8 @@ extension LedgerTransaction {
             """
             INSERT INTO play_purchase (app, environment, original_transaction_id, data_key, sealed_token, package_name,
                 product, kind, fetched_at, content_digest, replaced_at, acknowledgement, acknowledge_by,
-                acknowledgement_attempts, acknowledgement_due_at, check_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16)
+                acknowledgement_attempts, acknowledgement_due_at, check_at, voided_at)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
             ON CONFLICT (app, environment, original_transaction_id) DO UPDATE SET
                 data_key = excluded.data_key, sealed_token = excluded.sealed_token, product = excluded.product,
                 kind = excluded.kind, fetched_at = excluded.fetched_at, content_digest = excluded.content_digest,
@@ -107,7 +120,7 @@ extension LedgerTransaction {
                 acknowledge_by = excluded.acknowledge_by,
                 acknowledgement_attempts = excluded.acknowledgement_attempts,
                 acknowledgement_due_at = excluded.acknowledgement_due_at, check_at = excluded.check_at,
-                check_attempts = 0
+                check_attempts = 0, voided_at = excluded.voided_at
             """,
             values(
                 .text(purchase.original.rawValue), SQLValue(sealed?.key), .blob(sealed?.bytes ?? []),
@@ -116,7 +129,7 @@ extension LedgerTransaction {
                 .blob(purchase.contentDigest), SQLValue(purchase.replacedAt?.milliseconds),
                 .text(purchase.acknowledgement.rawValue), SQLValue(purchase.acknowledgeBy?.milliseconds),
                 .integer(purchase.acknowledgementAttempts), SQLValue(purchase.acknowledgementDueAt?.milliseconds),
-                SQLValue(purchase.checkAt?.milliseconds)))
+                SQLValue(purchase.checkAt?.milliseconds), SQLValue(purchase.voidedAt?.milliseconds)))
     }
 
     /// Returns the token of a purchase; `nil` after an erasure.
@@ -158,43 +171,13 @@ extension Ledger {
         }
     }
 
-    /// Returns the purchase whose acknowledgement is due first at `now`, in real time, and its token, which is `nil`
-    /// after an erasure.
-    func duePlayAcknowledgement(
-        in ledgerID: LedgerID, at now: Date
+    /// Returns the row of a purchase of an app, and its token, which is `nil` after an erasure.
+    func playPurchase(
+        _ original: TransactionID, in ledgerID: LedgerID
     ) throws -> (purchase: PlayPurchase, token: PurchaseToken?)? {
         try database.read { connection in
-            let row = try connection.first(
-                """
-                SELECT \(PlayPurchase.columns) FROM play_purchase
-                WHERE app = ?1 AND environment = ?2 AND acknowledgement_due_at <= ?3
-                ORDER BY acknowledgement_due_at, original_transaction_id LIMIT 1
-                """, ledgerID.values + [.integer(now.milliseconds)])
-            return try row.map { row in
-                let purchase = try PlayPurchase(row)
-                return (purchase, try transaction(connection, on: ledgerID).token(of: purchase))
-            }
-        }
-    }
-
-    /// Stores the outcome of an attempt to acknowledge a purchase.
-    ///
-    /// - Parameter dueAt: The next attempt, in real time; `nil` for none.
-    func endPlayAcknowledgement(
-        of original: TransactionID, in ledgerID: LedgerID, as acknowledgement: PlayPurchase.Acknowledgement,
-        attempts: Int64, dueAt: Date?
-    ) async throws {
-        try await database.write { connection in
-            try connection.perform(
-                """
-                UPDATE play_purchase
-                SET acknowledgement = ?4, acknowledgement_attempts = ?5, acknowledgement_due_at = ?6
-                WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
-                """,
-                ledgerID.values + [
-                    .text(original.rawValue), .text(acknowledgement.rawValue), .integer(attempts),
-                    SQLValue(dueAt?.milliseconds),
-                ])
+            let transaction = transaction(connection, on: ledgerID)
+            return try transaction.playPurchase(original).map { ($0, try transaction.token(of: $0)) }
         }
     }
 }

@@ -27,12 +27,22 @@ struct PlayReader: Sendable {
             (self.code, self.detail, self.isRetryable) = (code, detail, isRetryable)
         }
 
+        static let expired = "expiredPurchaseToken"
+
         init(_ error: SignedDataError) { self.init(error.code.rawValue, error.reason, isRetryable: error.isRetryable) }
+    }
+
+    /// The ledgers of the app.
+    var ledgerIDs: [LedgerID] { environments.map { LedgerID(app: app, environment: $0) } }
+
+    /// Returns the reader of each ledger.
+    static func byLedger(_ readers: [BundleID: PlayReader]) -> [LedgerID: PlayReader] {
+        Dictionary(uniqueKeysWithValues: readers.values.flatMap { reader in reader.ledgerIDs.map { ($0, reader) } })
     }
 
     /// A fetched purchase, and the subscription that it replaced.
     struct Presented: Sendable {
-        let fetch: PlayFetch
+        var fetch: PlayFetch
         let environment: StoreEnvironment
         /// The fetch of the replaced subscription; `nil` if there is none or Google no longer knows it.
         let replaced: PlayFetch?
@@ -81,6 +91,23 @@ struct PlayReader: Sendable {
         return Presented(fetch: fetch, environment: environment, replaced: replaced)
     }
 
+    /// Fetches a purchase that the ledger has, and stores what changed, without a claim.
+    ///
+    /// - Parameters:
+    ///   - voidedAt: The instant at which Google voided the purchase of a one-time product.
+    ///   - note: The entry of the audit log about `customer`, for the poll of an operator.
+    func refresh(
+        _ token: PurchaseToken, of purchase: PlayPurchase, voidedAt: Date? = nil, noting note: AuditNote? = nil,
+        about customer: CustomerID? = nil
+    ) async throws {
+        var presented = try await fetch(
+            token, as: purchase.kind == .autoRenewableSubscription ? .subscription : .product)
+        presented.fetch.voidedAt = voidedAt?.wholeMillisecond
+        try await ledger.record(
+            presented, of: app, by: nil, answering: presented.environment, as: nil, noting: note, about: customer
+        ) { _, _ in KeptAnswer(status: 200, contentType: "application/json", body: []) }
+    }
+
     private func fetched(_ token: PurchaseToken, as kind: PlayFetch.Kind?) async throws -> PlayFetch {
         var rejection: Rejection?
         for kind in kind.map({ [$0] }) ?? [.subscription, .product] {
@@ -100,7 +127,7 @@ struct PlayReader: Sendable {
                     "unknownPurchaseToken", "Google Play knows no purchase of this app with the token.")
             } catch let failure as GooglePlayFailure where failure.kind == .expiredToken {
                 throw Rejection(
-                    "expiredPurchaseToken", "The purchase ended long ago, and Google Play no longer knows it.")
+                    Rejection.expired, "The purchase ended long ago, and Google Play no longer knows it.")
             }
         }
         throw rejection

@@ -6,7 +6,7 @@ extension Schema {
     /// `play_purchase` has one row for each purchase token that has a fact. `sealed_token` is the token, encrypted with
     /// the purchase's data key; it cannot be read after an erasure. `fetched_at` is the begin of the newest fetch, and
     /// `content_digest` the digest of what it returned. `replaced_at` is the instant at which another purchase replaced
-    /// this subscription.
+    /// this subscription, and `voided_at` that at which Google voided this one-time purchase.
     ///
     /// `acknowledgement` is `pending` while Google awaits the acknowledgement or the consumption, and else `done`.
     /// `acknowledge_by` is Google's deadline, and `acknowledgement_due_at` the next attempt in real time. `check_at` is
@@ -35,6 +35,7 @@ extension Schema {
                 fetched_at INTEGER NOT NULL,
                 content_digest BLOB NOT NULL,
                 replaced_at INTEGER,
+                voided_at INTEGER,
                 acknowledgement TEXT NOT NULL,
                 acknowledge_by INTEGER,
                 acknowledgement_attempts INTEGER NOT NULL DEFAULT 0,
@@ -65,6 +66,7 @@ extension Schema {
                 fetched_at BIGINT NOT NULL,
                 content_digest BYTEA NOT NULL,
                 replaced_at BIGINT,
+                voided_at BIGINT,
                 acknowledgement TEXT COLLATE "C" NOT NULL,
                 acknowledge_by BIGINT,
                 acknowledgement_attempts BIGINT NOT NULL DEFAULT 0,

@@ -86,7 +86,7 @@ extension SubscriptionsResponse {
 
 extension SubscriptionInternal {
     fileprivate init(_ subscription: CustomerSubscription, id: UUID, features: [CustomerFeature]) {
-        let isOver = [.expired, .revoked, .inBillingRetry].contains(subscription.state)
+        let isOver = [.expired, .revoked, .inBillingRetry, .paused].contains(subscription.state)
         let ended = isOver ? subscription.revokedAt ?? subscription.effectiveUntil : nil
         let cancelled = subscription.cancelledAt ?? ended
         var tags: [Tag] = subscription.isTrial ? [.trial] : []

@@ -3,12 +3,15 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// Asks the App Store for the status of subscriptions that passed their end without a later fact. Their notification
-/// may have been lost, or notifications may be off.
+/// Asks the App Store and Google Play for the status of subscriptions that passed their end without a later fact. Their
+/// notification may have been lost, or notifications may be off.
 ///
 /// Each subscription is polled at most once every five minutes, on all servers together: the ledger stores when it was
-/// polled last and when it is due. The App Store's answers become facts without a claim. Reads of a customer do not
+/// polled last and when it is due. The answers of the stores become facts without a claim. Reads of a customer do not
 /// wait for polls.
+///
+/// The App Store's subscriptions are found by the events of customers. Those of Google Play have a date in their row: the
+/// end, the end of a pause, and a day after the last fetch while a payment fails.
 actor StatusPoller {
     /// A subscription of one ledger, by its original transaction.
     struct Subscription: Hashable, Sendable {
@@ -25,54 +28,87 @@ actor StatusPoller {
     private let ledger: Ledger
     private let readers: [BundleID: StoreReader]
     private let clients: [LedgerID: AppStoreServerAPIClient]
+    private let playReaders: [LedgerID: PlayReader]
     private let realClock: any WallClock
-    private var running: [Subscription: Task<Void, any Error>] = [:]
+    private var running: [Subscription: Task<Bool, any Error>] = [:]
     /// The last event that this server has scanned. After a crash some events are scanned again, which changes nothing.
     private var lastScanned: [LedgerID: Int64] = [:]
 
     /// Returns `nil` if no app has a client for an environment of the server.
-    init?(_ configuration: EntitlementService.Configuration, _ readers: [BundleID: StoreReader], _ ledger: Ledger) {
+    init?(
+        _ configuration: EntitlementService.Configuration, _ readers: [BundleID: StoreReader],
+        _ playReaders: [BundleID: PlayReader], _ ledger: Ledger
+    ) {
         var clients: [LedgerID: AppStoreServerAPIClient] = [:]
         for app in configuration.apps {
             for (environment, client) in app.appStore where configuration.environments.contains(environment) {
                 clients[LedgerID(app: app.bundleID, environment: environment)] = client
             }
         }
-        guard !clients.isEmpty else { return nil }
+        guard !clients.isEmpty || !playReaders.isEmpty else { return nil }
         self.ledger = ledger
         self.readers = readers
+        self.playReaders = PlayReader.byLedger(playReaders)
         self.clients = clients
         realClock = configuration.realClock
     }
 
-    /// Polls the status of a subscription and appends it to the ledger, unless it was polled within the pause or its
-    /// ledger has no client. Concurrent calls wait for the same poll.
+    /// Polls the status of a subscription and appends it to the ledger, unless it was polled within the pause. Returns
+    /// whether it was polled. Concurrent calls wait for the same poll.
     ///
     /// Throws the errors of the client, of the verification and of the ledger.
-    func poll(_ subscription: Subscription) async throws {
+    @discardableResult
+    func poll(_ subscription: Subscription) async throws -> Bool {
         if let task = running[subscription] { return try await task.value }
         let now = realClock.now()
-        guard canPoll(subscription.ledgerID) else { return }
         let task = Task { [ledger] in
-            guard try await ledger.beginPoll(of: subscription, at: now) else { return }
-            try await ledger.append(try await statuses(of: subscription), in: subscription.ledgerID)
+            guard try await ledger.beginPoll(of: subscription, at: now) else { return false }
+            try await ask(about: subscription)
+            return true
         }
         running[subscription] = task
         defer { running[subscription] = nil }
-        try await task.value
+        return try await task.value
+    }
+
+    /// Asks the store of a subscription, and appends the answer to the ledger. For an operator's poll, also writes the
+    /// entry of the audit log.
+    private func ask(
+        about subscription: Subscription, noting note: AuditNote? = nil, about customer: CustomerID? = nil
+    ) async throws {
+        let ledgerID = subscription.ledgerID
+        if let reader = playReaders[ledgerID],
+            let (purchase, token) = try ledger.playPurchase(subscription.original, in: ledgerID)
+        {
+            guard let token else { return }
+            do { try await reader.refresh(token, of: purchase, noting: note, about: customer) } catch is PlayReader
+                .Rejection
+            {
+                // Google forgets a subscription 60 days after its end. What the ledger has remains.
+            }
+        } else {
+            try await ledger.append(
+                try await statuses(of: subscription), in: ledgerID, noting: note, about: customer)
+        }
     }
 
     /// Polls those of the purchases that passed their end without a later fact. The App Store's answer contains all
     /// subscriptions of the buyer, so each purchase is checked just before its poll.
     func pollLapsed(among purchases: [TransactionID], in ledgerID: LedgerID) async throws {
-        guard clients[ledgerID] != nil else { return }
+        guard canPoll(.appStore, in: ledgerID) else { return }
         for original in purchases.sorted() where try ledger.hasLapsed(original, in: ledgerID) {
             try await poll(Subscription(ledgerID: ledgerID, original: original))
         }
     }
 
-    /// Returns whether there is a client for a ledger.
-    nonisolated func canPoll(_ ledgerID: LedgerID) -> Bool { clients[ledgerID] != nil }
+    /// Returns whether there is a client of a store for a ledger.
+    nonisolated func canPoll(_ source: PurchaseSource, in ledgerID: LedgerID) -> Bool {
+        switch source {
+        case .appStore: clients[ledgerID] != nil
+        case .googlePlay: playReaders[ledgerID] != nil
+        default: false
+        }
+    }
 
     /// Polls a subscription for an operator, and writes an entry of the audit log with the facts. Returns `false` if
     /// the subscription is being polled or was polled within the pause.
@@ -80,8 +116,7 @@ actor StatusPoller {
         guard running[subscription] == nil else { return false }
         let now = realClock.now()
         guard try await ledger.beginPoll(of: subscription, at: now) else { return false }
-        try await ledger.append(
-            try await statuses(of: subscription), in: subscription.ledgerID, noting: note, about: customer)
+        try await ask(about: subscription, noting: note, about: customer)
         return true
     }
 
@@ -116,21 +151,54 @@ actor StatusPoller {
     /// fails, which is repeated later, up to 12 attempts in all.
     func step() async throws -> Bool {
         let hasEvents = try await scanEvents()
-        let now = realClock.now()
         for ledgerID in clients.keys {
-            guard let next = try ledger.duePoll(in: ledgerID, at: now) else { continue }
-            do {
-                if try ledger.hasLapsed(next.subscription.original, in: ledgerID) { try await poll(next.subscription) }
-                try await ledger.endPoll(of: next.subscription, attempts: 0, dueAt: nil)
-            } catch {
-                let attempts = next.attempts + 1
-                let retryAt = attempts < Self.maximumAttempts ? now.addingTimeInterval(Self.pause) : nil
-                try await ledger.endPoll(of: next.subscription, attempts: attempts, dueAt: retryAt)
-                throw error
+            let isPolled = try await pollNext(in: ledgerID, .appStore, maximumAttempts: Self.maximumAttempts) {
+                original in
+                try ledger.hasLapsed(original, in: ledgerID)
             }
-            return true
+            if isPolled { return true }
         }
         return hasEvents
+    }
+
+    /// Polls at most one subscription of Google Play whose date has come. Returns whether there is more to do. Throws if
+    /// the poll fails, which is repeated until Google answers.
+    func stepGooglePlay() async throws -> Bool {
+        var hasFound = false
+        for ledgerID in playReaders.keys {
+            let found = try await ledger.recordPlayChecks(in: ledgerID, at: realClock.now())
+            hasFound = hasFound || found
+            let isPolled = try await pollNext(in: ledgerID, .googlePlay, maximumAttempts: .max) { original in
+                try ledger.awaitsPlayCheck(original, in: ledgerID)
+            }
+            if isPolled { return true }
+        }
+        return hasFound
+    }
+
+    /// Polls the subscription of a store that is due next, if `needsPoll` returns `true` for it. Returns `false` if none
+    /// is due.
+    private func pollNext(
+        in ledgerID: LedgerID, _ source: PurchaseSource, maximumAttempts: Int64,
+        needsPoll: (TransactionID) throws -> Bool
+    ) async throws -> Bool {
+        let now = realClock.now()
+        guard let next = try ledger.duePoll(of: source, in: ledgerID, at: now) else { return false }
+        do {
+            var dueAt: Date?
+            if try needsPoll(next.subscription.original) {
+                let isPolled = try await poll(next.subscription)
+                // The poll before may have been earlier than the date of the subscription.
+                if !isPolled, source == .googlePlay { dueAt = now.addingTimeInterval(Self.pause) }
+            }
+            try await ledger.endPoll(of: next.subscription, attempts: 0, dueAt: dueAt)
+        } catch {
+            let attempts = next.attempts + 1
+            let retryAt = attempts < maximumAttempts ? now.addingTimeInterval(Self.pause) : nil
+            try await ledger.endPoll(of: next.subscription, attempts: attempts, dueAt: retryAt)
+            throw error
+        }
+        return true
     }
 
     /// Stores subscriptions that ended, from the events since the last scan. Returns whether there were events.
@@ -183,13 +251,18 @@ extension Ledger {
 
     /// Returns the subscription of a ledger that is due next, and the number of its failed polls.
     fileprivate func duePoll(
-        in ledgerID: LedgerID, at now: Date
+        of source: PurchaseSource, in ledgerID: LedgerID, at now: Date
     ) throws -> (subscription: StatusPoller.Subscription, attempts: Int64)? {
-        try database.read { connection in
+        let isPlay = source == .googlePlay ? "" : "NOT"
+        return try database.read { connection in
             try connection.first(
                 """
                 SELECT original_transaction_id, attempts FROM status_pull
-                WHERE app = ?1 AND environment = ?2 AND due_at <= ?3 ORDER BY due_at, original_transaction_id LIMIT 1
+                WHERE app = ?1 AND environment = ?2 AND due_at <= ?3
+                    AND \(isPlay) EXISTS (SELECT 1 FROM play_purchase AS play WHERE play.app = ?1
+                        AND play.environment = ?2
+                        AND play.original_transaction_id = status_pull.original_transaction_id)
+                ORDER BY due_at, original_transaction_id LIMIT 1
                 """, ledgerID.values + [.integer(now.milliseconds)]
             ).map { row in
                 let original = TransactionID(unchecked: try row["original_transaction_id"])
@@ -210,6 +283,48 @@ extension Ledger {
                 WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
                 """, subscription.values + [.integer(attempts), SQLValue(dueAt?.milliseconds)])
         }
+    }
+
+    /// Stores as due the subscriptions of Google Play whose date has come by the store's clock, and removes the date. The
+    /// next fetch stores a new one. Returns whether there were any.
+    fileprivate func recordPlayChecks(in ledgerID: LedgerID, at now: Date) async throws -> Bool {
+        let due = ledgerID.values + [.integer(clock.now().milliseconds)]
+        let isDue = try database.read { connection in
+            try connection.first(
+                "SELECT 1 AS one FROM play_purchase WHERE app = ?1 AND environment = ?2 AND check_at <= ?3 LIMIT 1", due
+            )
+                != nil
+        }
+        guard isDue else { return false }
+        return try await database.write { connection in
+            let found: [String] = try connection.query(
+                """
+                SELECT original_transaction_id FROM play_purchase
+                WHERE app = ?1 AND environment = ?2 AND check_at <= ?3 ORDER BY check_at LIMIT 100
+                """, due
+            ).map { try $0["original_transaction_id"] }
+            for original in found {
+                let key = ledgerID.values + [.text(original)]
+                try connection.perform(
+                    """
+                    INSERT INTO status_pull (app, environment, original_transaction_id, due_at, attempts)
+                    VALUES (?1, ?2, ?3, ?4, 0)
+                    ON CONFLICT (app, environment, original_transaction_id) DO UPDATE
+                    SET due_at = coalesce(status_pull.due_at, excluded.due_at)
+                    """, key + [.integer(now.milliseconds)])
+                try connection.perform(
+                    """
+                    UPDATE play_purchase SET check_at = NULL
+                    WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3
+                    """, key)
+            }
+            return !found.isEmpty
+        }
+    }
+
+    /// Returns whether the date of a subscription of Google Play has come and it was not fetched since.
+    fileprivate func awaitsPlayCheck(_ original: TransactionID, in ledgerID: LedgerID) throws -> Bool {
+        try playPurchase(original, in: ledgerID).map { $0.purchase.checkAt == nil } ?? false
     }
 
     /// Returns the stored cursor of a ledger's scan; `nil` before the first scan.

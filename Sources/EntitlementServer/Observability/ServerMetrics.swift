@@ -26,6 +26,9 @@ final class ServerMetrics: Sendable {
         "souk_notifications_total", by: "type", "Verified notifications of the App Store, including repetitions.")
     let playNotifications = Counter(
         "souk_play_notifications_total", by: "type", "Verified notifications of Google Play, including repetitions.")
+    let playAcknowledgements = Counter(
+        "souk_play_acknowledgements_total", by: "result",
+        "Attempts to acknowledge purchases of Google Play, by result.")
     let revocationRequests = Counter(
         "souk_revocation_requests_total", by: "result", "Requests for the revocation status of certificates (OCSP).")
     let retentionMessages = Counter(
@@ -67,7 +70,7 @@ final class ServerMetrics: Sendable {
         for counter in [
             refusals, facts, rejected, notifications, playNotifications, revocationRequests, retentionMessages,
             webhookAttempts,
-            refundAnswers, traceSpans, jobFailures,
+            refundAnswers, playAcknowledgements, traceSpans, jobFailures,
         ] {
             counter.write(to: &text)
         }

@@ -151,6 +151,8 @@ struct StoredPeriod: Codable, Equatable, Sendable {
     var length: SubscriptionPeriod?
     var introPrice: String?
     var introLength: SubscriptionPeriod?
+    /// The page of the store. Earlier versions did not store it.
+    var managementURL: String?
 
     init(_ period: PaidFeature.Period) {
         (id, start, end, cancelledAt) = (period.id, period.startDate, period.endDate, period.cancellationDate)
@@ -159,6 +161,7 @@ struct StoredPeriod: Codable, Equatable, Sendable {
         cancellationValue = period.cancellationToken?.rawValue
         (price, currency, length) = (period.price.map { "\($0)" }, period.currencyCode, period.subscriptionPeriod)
         (introPrice, introLength) = (period.introPrice.map { "\($0)" }, period.introSubscriptionPeriod)
+        managementURL = period.managementURL
     }
 
     var period: PaidFeature.Period {
@@ -170,7 +173,7 @@ struct StoredPeriod: Codable, Equatable, Sendable {
             id: id, startDate: start, endDate: end, cancellationDate: cancelledAt, isTrial: isTrial,
             isIntroductory: isIntroductory, cancellationToken: token, price: price.flatMap(Self.decimal),
             currencyCode: currency, subscriptionPeriod: length, introPrice: introPrice.flatMap(Self.decimal),
-            introSubscriptionPeriod: introLength)
+            introSubscriptionPeriod: introLength, managementURL: managementURL)
     }
 
     private static func decimal(_ text: String) -> Decimal? {

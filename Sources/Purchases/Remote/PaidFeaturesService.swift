@@ -51,10 +51,11 @@ extension PaidFeature {
         if let end = row.actualTill { current.endDate = end }
         let ident = subscription.pricePoint.ident
         self.init(
-            name: row.feature, productIdentifier: subscription.isFromAppStore ? ident : nil, pricePointIdent: ident,
+            name: row.feature, productIdentifier: subscription.transactionType == .web ? nil : ident,
+            pricePointIdent: ident,
             originalTransactionID: subscription.originalTransactionID,
             paymentType: .subscription(Subscriptions(current: current, next: next.map(Period.init))),
-            transactionType: subscription.isFromAppStore ? .appStore : .web, authority: .server)
+            transactionType: subscription.transactionType, authority: .server)
     }
 }
 

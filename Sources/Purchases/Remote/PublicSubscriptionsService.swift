@@ -28,10 +28,21 @@ extension Subscription {
     fileprivate init(_ row: SubscriptionInternal, at date: Date) {
         self.init(
             id: row.id, productIdentifier: row.pricePoint.ident, startDate: row.currentPeriodStartAt,
-            endDate: row.currentPeriodEndAt, state: State(row, at: date), type: row.isFromAppStore ? .apple : .web,
+            endDate: row.currentPeriodEndAt, state: State(row, at: date), type: Origin(row.transactionType),
             price: row.pricePoint.nextPrice ?? row.pricePoint.introPrice, currencyCode: row.pricePoint.currencyCode,
             providedFeatures: row.pricePoint.services.map(\.featureIdent),
             originalTransactionID: row.originalTransactionID)
+    }
+}
+
+extension Subscription.Origin {
+    fileprivate init(_ type: PaidFeature.TransactionType) {
+        self =
+            switch type {
+            case .appStore: .apple
+            case .googlePlay: .android
+            case .web: .web
+            }
     }
 }
 

@@ -20,7 +20,11 @@ extension SubscriptionsResponse {
 }
 
 extension SubscriptionInternal {
-    var isFromAppStore: Bool { tags.contains(.sourceAppStore) }
+    /// The system that sold the subscription.
+    var transactionType: PaidFeature.TransactionType {
+        if tags.contains(.sourceAppStore) { return .appStore }
+        return tags.contains(.sourceGooglePlay) ? .googlePlay : .web
+    }
 
     var originalTransactionID: String? { tags.lazy.compactMap(\.originalTransactionID).first?.rawValue }
 }

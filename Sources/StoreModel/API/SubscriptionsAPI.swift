@@ -76,6 +76,8 @@ package struct SubscriptionInternal: Codable, Hashable, Sendable {
         package static let trial = Tag(rawValue: "trial")
         /// The App Store sold the subscription. `pricePoint.ident` is then the product's identifier.
         package static let sourceAppStore = Tag(rawValue: "source:appStore")
+        /// Google Play sold the subscription. `pricePoint.ident` is then the product's identifier.
+        package static let sourceGooglePlay = Tag(rawValue: "source:googlePlay")
 
         package static func originalTransactionID(_ id: TransactionID) -> Tag {
             Tag(rawValue: originalTransactionPrefix + id.rawValue)

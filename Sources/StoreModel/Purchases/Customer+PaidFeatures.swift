@@ -54,7 +54,7 @@ extension PaidFeature.PaymentType {
                     startDate: feature.from, endDate: end ?? subscription.effectiveUntil,
                     cancellationDate: subscription.cancelledAt, isTrial: subscription.isTrial,
                     isIntroductory: subscription.isIntroductory, price: subscription.price?.amount,
-                    currencyCode: subscription.price?.currency)))
+                    currencyCode: subscription.price?.currency, managementURL: subscription.managementURL)))
     }
 }
 
@@ -80,14 +80,16 @@ extension Subscription {
     ///   - subscription: The subscription in the answer.
     ///   - features: The names of the features that it gives.
     public init(_ subscription: CustomerSubscription, providing features: [String] = []) {
-        let hasEnded = [.expired, .revoked].contains(subscription.state)
+        // A paused subscription gives no access. It becomes active again when the customer resumes it.
+        let hasEnded = [.expired, .revoked, .paused].contains(subscription.state)
         self.init(
             productIdentifier: subscription.productID.rawValue, startDate: subscription.startedAt,
             endDate: subscription.effectiveUntil,
             state: hasEnded ? .expired : subscription.cancelledAt != nil ? .cancelled : .active,
             type: Origin(subscription.source), price: subscription.price?.amount,
             currencyCode: subscription.price?.currency, providedFeatures: features,
-            originalTransactionID: subscription.originalTransactionID.rawValue)
+            originalTransactionID: subscription.originalTransactionID.rawValue,
+            managementURL: subscription.managementURL)
     }
 }
 

@@ -121,6 +121,9 @@ extension PaidFeature {
         public var introPrice: Decimal?
         /// The length of the introductory period.
         public var introSubscriptionPeriod: SubscriptionPeriod?
+        /// The page of the store on which the customer changes and cancels the subscription, or `nil` if it is unknown.
+        /// It is that of the store that sold the subscription, which can be another one than that of the device.
+        public var managementURL: String?
 
         /// Creates a period.
         ///
@@ -138,11 +141,12 @@ extension PaidFeature {
         ///   - subscriptionPeriod: The length of a regular period.
         ///   - introPrice: The price of the introductory period.
         ///   - introSubscriptionPeriod: The length of the introductory period.
+        ///   - managementURL: The page of the store on which the customer changes and cancels the subscription.
         public init(
             id: UUID? = nil, startDate: Date, endDate: Date, cancellationDate: Date? = nil, isTrial: Bool = false,
             isIntroductory: Bool = false, cancellationToken: CancellationToken? = nil, price: Decimal? = nil,
             currencyCode: String? = nil, subscriptionPeriod: SubscriptionPeriod? = nil, introPrice: Decimal? = nil,
-            introSubscriptionPeriod: SubscriptionPeriod? = nil
+            introSubscriptionPeriod: SubscriptionPeriod? = nil, managementURL: String? = nil
         ) {
             self.id = id
             self.startDate = startDate
@@ -156,6 +160,7 @@ extension PaidFeature {
             self.subscriptionPeriod = subscriptionPeriod
             self.introPrice = introPrice
             self.introSubscriptionPeriod = introSubscriptionPeriod
+            self.managementURL = managementURL
         }
 
         /// Returns whether `date` is in the period. The start is inclusive, the end exclusive.

@@ -23,6 +23,9 @@ public struct Subscription: Hashable, Sendable {
     public var providedFeatures: [String]
     /// The original transaction of the subscription at its store.
     public var originalTransactionID: String?
+    /// The page of the store on which the customer changes and cancels the subscription, or `nil` if it is unknown. It
+    /// is that of the store that sold the subscription, which can be another one than that of the device.
+    public var managementURL: String?
     /// The next subscription, in an array because a value cannot contain itself.
     private var following: [Subscription]
 
@@ -39,11 +42,12 @@ public struct Subscription: Hashable, Sendable {
     ///   - currencyCode: The ISO 4217 code of the currency.
     ///   - providedFeatures: The names of the features that the subscription gives.
     ///   - originalTransactionID: The original transaction of the subscription at its store.
+    ///   - managementURL: The page of the store on which the customer changes and cancels the subscription.
     ///   - next: The subscription that replaces this one when it ends.
     public init(
         id: UUID? = nil, productIdentifier: String, startDate: Date, endDate: Date, state: State = .active,
         type: Origin = .apple, price: Decimal? = nil, currencyCode: String? = nil, providedFeatures: [String] = [],
-        originalTransactionID: String? = nil, next: Subscription? = nil
+        originalTransactionID: String? = nil, managementURL: String? = nil, next: Subscription? = nil
     ) {
         self.id = id
         self.productIdentifier = productIdentifier
@@ -55,6 +59,7 @@ public struct Subscription: Hashable, Sendable {
         self.currencyCode = currencyCode
         self.providedFeatures = providedFeatures
         self.originalTransactionID = originalTransactionID
+        self.managementURL = managementURL
         following = next.map { [$0] } ?? []
     }
 

@@ -157,7 +157,7 @@ import Testing
         }
         #expect(appStore.asked == ["1"])
         #expect(try await bench.get().active() == ["pro", "tools"])
-        #expect(try await visitor.customer().text.contains("asked the App Store about the purchase"))
+        #expect(try await visitor.customer().text.contains("asked the store about the purchase"))
         let second = try await visitor.review("/refreshes", [("id", "anna"), ("purchase", "1")]).fields
         #expect(try await visitor.post("/refreshes", second).status == 409)
         #expect(appStore.asked == ["1"])

@@ -247,8 +247,7 @@ import Testing
         try play.set("token-1", Subscription.plus(from: bench.clock.now(), account: "anna"))
         _ = try await bench.postPlay()
         #expect(try await bench.send(.delete, "/v1/customers/anna", as: .secret).status == 200)
-        let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
-        #expect(try bench.service.ledger.duePlayAcknowledgement(in: ledgerID, at: .distantFuture) == nil)
+        #expect(try bench.count("play_purchase WHERE acknowledgement_due_at IS NOT NULL") == 0)
         #expect(try bench.playDifferences() == [])
         #expect(try await bench.postPlay().status == 200)
         #expect(try await bench.get().active() == ["pro"])
@@ -452,27 +451,29 @@ import Testing
 
     @Test func `a purchase awaits its acknowledgement until Google says that it has it`() async throws {
         let (bench, play) = try await ServerBench.withPlay()
-        let ledger = bench.service.ledger
-        let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
+        func due(at instant: Date) throws -> PlayPurchase? {
+            try bench.database.read { connection in
+                let ledgerID = LedgerID(app: ServerBench.app, environment: .sandbox)
+                return try bench.service.ledger.transaction(connection, on: ledgerID)
+                    .duePlayAcknowledgements(at: instant, limit: 1).first
+            }
+        }
         let start = bench.clock.now()
         try play.set("token-1", Subscription.plus(from: start))
         _ = try await bench.postPlay()
-        let due = try #require(try ledger.duePlayAcknowledgement(in: ledgerID, at: bench.realClock.now()))
-        #expect(due.token == "token-1" && due.purchase.productID == "plus")
-        #expect(due.purchase.acknowledgeBy == start.addingTimeInterval(3 * 86400))
-        let retry = bench.realClock.now().addingTimeInterval(60)
-        try await ledger.endPlayAcknowledgement(
-            of: due.purchase.original, in: ledgerID, as: .pending, attempts: 1, dueAt: retry)
-        #expect(try ledger.duePlayAcknowledgement(in: ledgerID, at: bench.realClock.now()) == nil)
+        let row = try #require(try due(at: bench.realClock.now()))
+        #expect(row.productID == "plus" && row.acknowledgeBy == start.addingTimeInterval(3 * 86400))
+        await #expect(throws: PlayAcknowledger.Failed.self) { try await bench.service.parts.playAcknowledger.step() }
+        #expect(try due(at: bench.realClock.now()) == nil)
         // Another fetch keeps the attempts.
         bench.clock.advance(by: 1)
         try play.set("token-1", Subscription.plus(from: start, days: 31))
         _ = try await bench.postPlay()
-        #expect(try ledger.duePlayAcknowledgement(in: ledgerID, at: retry)?.purchase.acknowledgementAttempts == 1)
+        #expect(try due(at: .distantFuture)?.acknowledgementAttempts == 1)
         bench.clock.advance(by: 1)
         try play.set("token-1", Subscription.plus(from: start) { $0.acknowledgementState = .acknowledged })
         _ = try await bench.postPlay()
-        #expect(try ledger.duePlayAcknowledgement(in: ledgerID, at: .distantFuture) == nil)
+        #expect(try due(at: .distantFuture) == nil)
         await bench.close()
     }
 

@@ -122,6 +122,20 @@ import Testing
                 ]
             }),
         Rule(
+            situation: "the tags `source:googlePlay` and `originalTransactionID:…`", features: one,
+            subscriptions: {
+                $0.subscriptions(
+                    $0.subscription($0.first, tags: ["source:googlePlay", "originalTransactionID:play.0a"]))
+            },
+            expected: {
+                [
+                    PaidFeature(
+                        name: "pro", productIdentifier: "point-1", pricePointIdent: "point-1",
+                        originalTransactionID: "play.0a",
+                        paymentType: .subscription(.init(current: $0.period($0.first))), transactionType: .googlePlay)
+                ]
+            }),
+        Rule(
             situation: "one feature in several rows",
             features: {
                 $0.features(

@@ -22,13 +22,15 @@ import Testing
         #expect(found.price == Decimal(string: "4.99") && found.currencyCode == "EUR" && found.type == .web)
     }
 
-    @Test func `tags mark a subscription of the App Store`() async throws {
-        let tags: [JSONValue] = ["source:appStore", "originalTransactionID:2000000123"]
+    @Test(
+        arguments: [("appStore", .apple), ("googlePlay", .android), ("web", .web)] as [(String, Subscription.Origin)])
+    func `tags mark the store of a subscription`(source: String, type: Subscription.Origin) async throws {
+        let tags: [JSONValue] = [.string("source:\(source)"), "originalTransactionID:2000000123"]
         let (plugin, _) = try await backend.plugin([
             backend.subscriptions(backend.subscription(backend.first, tags: tags))
         ])
         let subscription = try #require(try await plugin.getSubscriptions().first)
-        #expect(subscription.type == .apple && subscription.originalTransactionID == "2000000123")
+        #expect(subscription.type == type && subscription.originalTransactionID == "2000000123")
     }
 
     @Test func `a row that is unreadable or has an unknown state is dropped and reported`() async throws {

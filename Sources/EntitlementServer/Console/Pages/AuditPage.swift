@@ -93,7 +93,7 @@ struct AuditTable: Sendable {
         case .erase:
             let number = entry.detail["purchases"]?.intValue ?? 0
             return "erased the customer, with \(number) \(number == 1 ? "purchase" : "purchases")"
-        case .refresh: return "asked the App Store about the purchase \(detail("purchase"))"
+        case .refresh: return "asked the store about the purchase \(detail("purchase"))"
         case .replay:
             let webhook: HTML = entry.detail["webhook"]?.stringValue.map { " to \(ConsoleFrame.code($0))" } ?? .empty
             let number = entry.detail["deliveries"]?.intValue ?? 0

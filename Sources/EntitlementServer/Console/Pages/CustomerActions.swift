@@ -8,8 +8,8 @@ struct CustomerActions: Sendable {
     let record: CustomerRecord
     /// The kinds of credit of the app, with the types of items.
     let credits: CreditTable
-    /// Whether the server can ask the App Store.
-    let canRefresh: Bool
+    /// The subscriptions about which the server can ask their store.
+    let refreshable: [CustomerSubscription]
 
     private var customer: CustomerID { record.customer }
 
@@ -107,13 +107,12 @@ struct CustomerActions: Sendable {
     }
 
     private var refresh: HTML {
-        let subscriptions = record.answer.subscriptions.filter { $0.source == .appStore }
-        guard canRefresh, !subscriptions.isEmpty else { return .empty }
+        guard !refreshable.isEmpty else { return .empty }
         return form(
-            "/refreshes", "Refresh a subscription from the App Store",
+            "/refreshes", "Refresh a subscription from the store",
             choice(
                 "refresh-purchase", "purchase", "Subscription",
-                subscriptions.prefix(200).map {
+                refreshable.prefix(200).map {
                     (
                         $0.originalTransactionID.rawValue,
                         "\($0.productID.rawValue), \($0.originalTransactionID.rawValue)"
