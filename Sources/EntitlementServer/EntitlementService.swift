@@ -292,11 +292,11 @@ public final class EntitlementService: HTTPHandler {
     }
 
     /// Returns a digest of the features and of the reducer's version, on which stored answers depend.
-    static func rulesDigest(_ features: FeatureMap) -> [UInt8] {
+    static func rulesDigest(_ features: FeatureMap, reducer: Int = AppRules.reducerNumber) -> [UInt8] {
         let products = features.features.mapValues { products in
             JSONValue.array(products.map(\.rawValue).sorted().map { .string($0) })
         }
-        return SHA256.hash(JSONValue.array([.number(AppRules.reducerNumber), .object(products)]).encoded())
+        return SHA256.hash(JSONValue.array([.number(reducer), .object(products)]).encoded())
     }
 
     private static func router(

@@ -108,7 +108,7 @@ package struct LedgerReplay: Sendable {
     /// Throws `EntitlementServerError` with `invalidConfiguration` if the stored answers were computed with other
     /// feature maps than those of `apps`, or for an app that is not among them.
     package func run(progress: (Int) -> Void = { _ in }) throws -> Report {
-        try checkRules()
+        let formerApps = try appsWithFormerAnswers()
         var report = Report()
         var checkedRows = 0
         try pages(of: "fact", by: ["sequence"], from: [.integer(-1)]) { connection, row in
@@ -141,7 +141,8 @@ package struct LedgerReplay: Sendable {
             progress(checkedRows)
         }
         try pages(of: "customer", by: ["app", "environment", "id"], from: start) { connection, row in
-            try check(customer: row, connection, &report)
+            try check(
+                customer: row, isFormer: formerApps.contains(BundleID(unchecked: try row["app"])), connection, &report)
             checkedRows += 1
             progress(checkedRows)
         }
@@ -153,7 +154,10 @@ package struct LedgerReplay: Sendable {
         return report
     }
 
-    private func checkRules() throws {
+    /// Checks the feature maps. Returns the apps whose answers an earlier version computed, which the server computes
+    /// again when it starts.
+    private func appsWithFormerAnswers() throws -> Set<BundleID> {
+        var former: Set<BundleID> = []
         let rows = try database.read { try $0.query("SELECT bundle_id, rules_digest FROM app") }
         for row in rows {
             let name = BundleID(unchecked: try row["bundle_id"])
@@ -161,13 +165,20 @@ package struct LedgerReplay: Sendable {
                 throw EntitlementServerError(
                     .invalidConfiguration, "The ledger also has the app \(name): add it with its feature map.")
             }
-            guard try row["rules_digest"] == EntitlementService.rulesDigest(app.features) else {
+            let digest: [UInt8] = try row["rules_digest"]
+            if digest == EntitlementService.rulesDigest(app.features) { continue }
+            let isFormer = (1..<AppRules.reducerNumber).contains {
+                digest == EntitlementService.rulesDigest(app.features, reducer: $0)
+            }
+            guard isFormer else {
                 throw EntitlementServerError(
                     .invalidConfiguration,
                     "The answers for \(name) were computed with another feature map: use the feature map of the server."
                 )
             }
+            former.insert(name)
         }
+        return former
     }
 
     /// Calls `body` with each row of a table, in the order of its key, one page per snapshot.
@@ -268,7 +279,9 @@ package struct LedgerReplay: Sendable {
         return try app.map { try $0["rules_epoch"] as Int64 != row["rules_epoch"] } ?? false
     }
 
-    private func check(customer row: SQLRow, _ connection: any SQLConnection, _ report: inout Report) throws {
+    private func check(
+        customer row: SQLRow, isFormer: Bool, _ connection: any SQLConnection, _ report: inout Report
+    ) throws {
         let transaction = try transaction(connection, row)
         report.customers += 1
         let customer = CustomerID(unchecked: try row["id"])
@@ -289,7 +302,7 @@ package struct LedgerReplay: Sendable {
             }
             return
         }
-        if try stored.validUntil == Date(milliseconds: 0) || hasFormerRules(row, connection) {
+        if try isFormer || stored.validUntil == Date(milliseconds: 0) || hasFormerRules(row, connection) {
             report.staleAnswers += 1
             return
         }
