@@ -239,6 +239,7 @@ let package = Package(
                 dependencies: (libraryNames + systemLibraries.map(\.name) + ["CBuildInfo"]).map { .byName(name: $0) },
                 resources: [
                     .embedInCode("Resources/darkroom.storekit"), .embedInCode("Resources/darkroom.features.json"),
+                    .embedInCode("Resources/darkroom.play.json"),
                 ],
                 swiftSettings: strict, linkerSettings: linkMimalloc),
         ]

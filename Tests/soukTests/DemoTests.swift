@@ -17,7 +17,7 @@ import Testing
 @Suite(.serialized) struct DemoTests {
     private static let steps = [
         "products", "subscription", "nonConsumable", "consumable", "grant", "sources", "renewal", "cancellation",
-        "expiry", "serverKilled", "repeated", "tampered", "forged", "otherBundle", "otherRoot", "restore",
+        "expiry", "googlePlay", "serverKilled", "repeated", "tampered", "forged", "otherBundle", "otherRoot", "restore",
     ]
 
     @Test func `every step passes with the catalogue that comes with Souk`() async throws {

@@ -11,6 +11,8 @@ struct DemoProducts: Sendable {
     /// id.
     let features: FeatureMap
     let featureFile: String?
+    /// The path of the catalogue of Google Play; `nil` with a given catalogue.
+    let playFile: String?
 
     /// Reads the catalogue at the path `named`. For `-`, copies standard input to `folder`; for `nil`, the catalogue
     /// that comes with `souk`. Throws `UsageError` for a catalogue that cannot be read.
@@ -23,13 +25,16 @@ struct DemoProducts: Sendable {
             try OutputFile.replace(map, with: PackageResources.darkroom_features_json)
             features = try CatalogueCommands.featureMap(in: map)
             featureFile = map
+            let play = folder.file("darkroom.play.json")
+            try OutputFile.replace(play, with: PackageResources.darkroom_play_json)
+            playFile = play
         case "-":
             file = folder.file("catalogue.storekit")
             try OutputFile.replace(file, with: InputFile.read("-"))
-            (features, featureFile) = (FeatureMap(), nil)
+            (features, featureFile, playFile) = (FeatureMap(), nil, nil)
         case let path?:
             file = path
-            (features, featureFile) = (FeatureMap(), nil)
+            (features, featureFile, playFile) = (FeatureMap(), nil, nil)
         }
         catalogue = try CatalogueCommands.catalogue(in: file)
     }

@@ -58,6 +58,7 @@ struct DemoScenario {
         case .renewal: try await renewal()
         case .cancellation: try await cancellation()
         case .expiry: try await expiry()
+        case .googlePlay: try await googlePlay()
         case .serverKilled: try await serverKilled()
         case .repeated: try await repeated()
         case .tampered: try await tampered()
@@ -214,7 +215,11 @@ struct DemoScenario {
 
     /// Checks that server and app agree on whether the feature of `item` is active.
     private func checkActive(_ item: CatalogueItem, _ expected: Bool) async throws {
-        let name = world.demoProducts.feature(of: item)
+        try await checkActive(world.demoProducts.feature(of: item), expected)
+    }
+
+    /// Checks that server and app agree on whether a feature is active.
+    func checkActive(_ name: String, _ expected: Bool) async throws {
         let isActive = try await world.customerAnswer().features.contains { $0.name == name && $0.isActive }
         guard isActive == expected else {
             throw DemoFault("in the server's answer, \(name) is \(isActive ? "active" : "not active")")

@@ -2,8 +2,8 @@ import Primitives
 
 /// A step of the demonstration. The raw values are the names in the output of `souk demo --json`.
 enum DemoStep: String, CaseIterable, Sendable {
-    case products, subscription, nonConsumable, consumable, grant, sources, renewal, cancellation, expiry, serverKilled
-    case repeated, tampered, forged, otherBundle, otherRoot, restore
+    case products, subscription, nonConsumable, consumable, grant, sources, renewal, cancellation, expiry, googlePlay
+    case serverKilled, repeated, tampered, forged, otherBundle, otherRoot, restore
 }
 
 /// A check that failed; one sentence with the expected and the actual value.

@@ -27,6 +27,7 @@ actor DemoWorld {
     let simulatorFolder: String
     nonisolated let demoProducts: DemoProducts
     nonisolated let content: DemoContent
+    nonisolated let googlePlay: DemoGooglePlay?
     private let folder: DataFolder
     private let contentPause: Duration?
     private let secretKey: String
@@ -52,7 +53,8 @@ actor DemoWorld {
             [
                 "simulate", "--catalog", demoProducts.file, "--bundle-id", bundleID.rawValue, "--data",
                 folder.file("store"), "--time-rate", "frozen", "--content", content.folder,
-            ], named: "simulator", log: folder.file("simulator.log"))
+            ] + (demoProducts.playFile.map { ["--play-catalog", $0] } ?? []), named: "simulator",
+            log: folder.file("simulator.log"))
         do {
             return try await DemoWorld(demoProducts, content, bundleID, folder, simulator, contentPause, inspector)
         } catch {
@@ -75,7 +77,9 @@ actor DemoWorld {
         network = CurlTransport.platformDefault()
         clock = SimulatorClock(url: storeURL, transport: network)
         try await clock.start()
-        let server = try await Self.startServer(demoProducts, bundleID, folder, port: 0, root: root, storeURL: storeURL)
+        googlePlay = try greeting["googlePlay"].map(DemoGooglePlay.init)
+        let server = try await Self.startServer(
+            demoProducts, bundleID, folder, port: 0, root: root, storeURL: storeURL, googlePlay)
         do {
             guard let serverURL = server.greeting["listening"]?.stringValue,
                 let publicKey = server.greeting["publicKey"]?.stringValue,
@@ -110,15 +114,15 @@ actor DemoWorld {
 
     private static func startServer(
         _ demoProducts: DemoProducts, _ bundleID: BundleID, _ folder: DataFolder, port: Int, root: String,
-        storeURL: String
+        storeURL: String, _ googlePlay: DemoGooglePlay?
     ) async throws -> ChildProcess {
         try await ChildProcess.start(
             [
                 "serve", "--database", "sqlite:\(folder.file("ledger.sqlite"))", "--bundle-id", bundleID.rawValue,
                 "--environment", "sandbox", "--root", root, "--clock", storeURL, "--port", "\(port)",
                 "--console",
-            ] + (demoProducts.featureFile.map { ["--features", $0] } ?? []), named: "server",
-            log: folder.file("server.log"))
+            ] + (demoProducts.featureFile.map { ["--features", $0] } ?? []) + (googlePlay?.serverOptions ?? []),
+            named: "server", log: folder.file("server.log"))
     }
 
     func killServer() async {
@@ -130,7 +134,7 @@ actor DemoWorld {
     func restartServer() async throws {
         let port = serverURL.split(separator: ":").last.flatMap { Int($0) } ?? 0
         server = try await Self.startServer(
-            demoProducts, bundleID, folder, port: port, root: rootFile, storeURL: storeURL)
+            demoProducts, bundleID, folder, port: port, root: rootFile, storeURL: storeURL, googlePlay)
         isServerKilled = false
     }
 

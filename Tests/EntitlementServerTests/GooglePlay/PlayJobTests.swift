@@ -4,6 +4,7 @@ import Foundation
 import GooglePlay
 import HTTPCore
 import Primitives
+import SignedData
 import SimulatorControl
 import StoreModel
 import StoreTestSupport
@@ -20,15 +21,22 @@ struct PlayBench: Sendable {
 
     init(
         _ play: PlayStore, folder: ServerBench.Folder? = nil, keys: [BundleID: IssuedKeys] = [:],
-        realClock: ManualClock? = nil
+        features: FeatureMap = ServerBench.map
     ) async throws {
         self.play = play
         let network = SteeredTransport(play.transport)
         self.network = network
+        let root = try Data(contentsOf: URL(fileURLWithPath: play.store.summary.rootCertificate))
+        let anchors = try TrustAnchor.certificates(in: Array(root))
         bench = try await ServerBench(folder: folder, keys: keys) { configuration in
             configuration.clock = play.store.clock
+            configuration.trustAnchors += anchors
+            configuration.apps[0].features = features
             var app = GooglePlayApp(client: play.client(over: network) { $0.backoff = .none })
             app.consumables = ["coins"]
+            app.notifications = .init(
+                verifier: GooglePlayPushVerifier(
+                    keysURL: PlayStore.keysURL, transport: play.transport, clock: ManualClock()), token: play.push)
             configuration.apps[0].googlePlay = app
             configuration.random = { 1 }
             configuration.console = .loopback

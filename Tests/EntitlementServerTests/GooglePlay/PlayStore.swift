@@ -35,9 +35,10 @@ struct PlayStore: Sendable {
     }
 
     /// Opens a store for `body` and closes it. `base` is the clock of access tokens and of push tokens, `sender` the
-    /// transport of push requests.
+    /// transport of the notifications of both stores, and `appStore` the catalogue of the App Store.
     static func with(
-        base: ManualClock = ManualClock(), start: Date = start, sender: (any HTTPTransport)? = nil,
+        base: ManualClock = ManualClock(), start: Date = start, appStore: String = #"{"products": []}"#,
+        sender: (any HTTPTransport)? = nil,
         _ body: (PlayStore) async throws -> Void
     ) async throws {
         let folder = try ServerBench.Folder()
@@ -45,7 +46,7 @@ struct PlayStore: Sendable {
             try Data(pem.utf8).write(to: folder.url.appendingPathComponent("play-\(name)-key.pem"))
         }
         var configuration = SimulatedAppStore.Configuration(
-            catalogue: try Catalogue(parsing: Array(#"{"products": []}"#.utf8), file: "empty.storekit"),
+            catalogue: try Catalogue(parsing: Array(appStore.utf8), file: "shop.storekit"),
             bundleID: ServerBench.app, dataDirectory: folder.url.path)
         configuration.timeRate = .frozen
         configuration.start = start
@@ -53,7 +54,10 @@ struct PlayStore: Sendable {
         configuration.seed = 0
         configuration.playCatalogue = try PlayCatalogue(parsing: Array(catalogue.utf8), file: "play.json")
         configuration.notificationTransport = sender
-        if sender != nil { configuration.playNotificationsURL = pushURL }
+        if sender != nil {
+            configuration.playNotificationsURL = pushURL
+            configuration.notificationsURL = "https://souk.example/v1/notifications/app-store"
+        }
         let store = try await SimulatedAppStore.open(configuration)
         do {
             let line = try store.announcement(listeningAt: url)["googlePlay"]
