@@ -15,6 +15,7 @@ import Testing
     /// key.
     private static let contract: [String: Access] = [
         "POST /v1/customers/{customer}/transactions": .publicKey,
+        "POST /v1/customers/{customer}/play-purchases": .publicKey,
         "GET /v1/customers/{customer}": .publicKey,
         "GET /v1/customers/{customer}/offer-eligibility": .publicKey,
         "POST /v1/receipts/validate": .publicKey,
@@ -28,6 +29,7 @@ import Testing
         "POST /v1/customers/{customer}/offer-signatures": .customer,
         "POST /v1/customers/{customer}/refund-consent": .customer,
         "POST /v1/notifications/app-store": .open,
+        "POST /v1/notifications/google-play": .open,
         "POST /v1/retention-messages/app-store": .open,
         "POST /v1/webhooks/{source}": .open,
         "GET /v1/signing-keys": .open,

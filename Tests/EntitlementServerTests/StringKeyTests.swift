@@ -34,6 +34,7 @@ struct StringKeyTests {
         "AppStoreSimulator/Notifications/NotificationDelivery.swift": (1, "charsets: constants of our code"),
         "AppStoreSimulator/Notifications/NotificationWriter.swift": (1, "settings: constants of our code"),
         "AppStoreSimulator/Notifications/SendingRules.swift": (1, "settings: constants of our code"),
+        "AppStoreSimulator/Notifications/SimulatedAppStore+Notifications.swift": (1, "settings: constants of our code"),
         "AppStoreSimulator/Scenarios/ScenarioCall.swift": (9, "a tester's own names in one file"),
         "AppStoreSimulator/Scenarios/ScenarioExpectation.swift": (6, "a tester's own names in one file"),
         "AppStoreSimulator/Scenarios/ScenarioMatch.swift": (2, "a tester's own names in one file"),

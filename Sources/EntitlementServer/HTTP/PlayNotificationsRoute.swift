@@ -29,17 +29,23 @@ struct PlayNotificationsRoute: Sendable {
         ]
     }
 
+    /// Returns whether a text can be the id of a message.
+    static func isMessageID(_ text: String) -> Bool {
+        (1...255).contains(text.utf8.count) && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }
+    }
+
     @Sendable private func respond(to call: Call) throws -> HTTPReply {
         call.later {
             let body = try await RequestBody.bytes(of: call.request, upTo: Self.maximumBody)
             let push = try RequestBody.decode(PubSubPush.self, from: body)
-            guard let id = push.message?.messageId, !id.isEmpty, id.utf8.count <= 255 else {
-                throw Refusal.invalid("message/messageId", "should be a string")
+            guard let id = push.message?.messageId, Self.isMessageID(id) else {
+                throw Refusal.invalid("message/messageId", "should be a string of 1 to 255 visible characters of ASCII")
+            }
+            guard push.message?.data.flatMap({ Base64.decode($0) }) != nil else {
+                throw Refusal.invalid("message/data", "should be base64")
             }
             let notification: DeveloperNotification
-            do { notification = try push.notification() } catch {
-                throw Refusal.invalid("message/data", "should be a developer notification in base64")
-            }
+            do { notification = try push.notification() } catch { throw Refusal.noNotification }
             let name = notification.packageName ?? ""
             let named = readers.first { name.hasSameBytes(as: $0.source.packageName.rawValue) }
             // A notification of an unknown app is refused only after it was verified, as those of the App Store.
@@ -117,6 +123,11 @@ extension Refusal {
                 status: 401, code: error.code.rawValue, title: "Not sent by Google", detail: error.reason,
                 field: "Authorization"))
     }
+
+    fileprivate static let noNotification = Refusal(
+        HTTPProblem(
+            status: 422, code: SignedDataError.Code.payloadMalformed.rawValue, title: "Not accepted",
+            detail: "The data of the message is no developer notification.", field: "message/data"))
 
     fileprivate static let unknownPackage = Refusal(
         HTTPProblem(

@@ -142,7 +142,9 @@ extension WireSchema {
 
     static let postPlayPurchase = named("PostPlayPurchaseRequest") {
         .object([
-            .required("packageName", .text.described("the package name of the app")),
+            .required(
+                "packageName",
+                text(PackageName.rule, pattern: "^[A-Za-z0-9_.]+$", length: 1...155, PackageName.isValid)),
             .required("productId", .identifier),
             .required(
                 "purchaseToken",
@@ -166,7 +168,12 @@ extension WireSchema {
             .required(
                 "message",
                 .object([
-                    .required("data", .base64.described("a developer notification")), .required("messageId", .text),
+                    .required("data", .base64.described("a developer notification")),
+                    .required(
+                        "messageId",
+                        text("1 to 255 visible characters of ASCII", pattern: "^[!-~]+$", length: 1...255) { text in
+                            PlayNotificationsRoute.isMessageID(text)
+                        }),
                     .optional("publishTime", .date),
                 ])), .optional("subscription", .text),
         ])

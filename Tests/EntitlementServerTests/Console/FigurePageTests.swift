@@ -89,7 +89,7 @@ struct FigurePageTests {
         #expect(converted.text.contains("currency=EUR") && !converted.text.contains("has no rate"))
         let partly = try await visitor.get("/figures?by=month&currency=GBP&figure=proceeds")
         #expect(partly.text.contains("The table has no rate for <bdi>EUR</bdi>"))
-        #expect(partly.text.contains("(appStore: 0.3, web: 0)"))
+        #expect(partly.text.contains("(appStore: 0.3, googlePlay: 0.15, web: 0)"))
         #expect(partly.text.matches(of: /<figure class="chart">/).count == 2)
         #expect(partly.text.contains("class=\"bar\""), "the proceeds are not drawn as bars")
         let file = try await visitor.get("/figures.csv?by=month&figure=revenue&currency=GBP")

@@ -17,12 +17,12 @@ struct DocumentJudgeTests {
     private static let examples = ProcessInfo.processInfo.environment["SOUK_API_EXAMPLES"].flatMap { Int($0) }
 
     /// The statuses with which an endpoint may answer a request of the documented format: dates must be in the future,
-    /// cursors and signed data must be genuine, and some members exclude each other.
+    /// cursors and signed data must be genuine, and some members exclude each other or need each other.
     private static let mayRefuse: JSONValue = [
         "postGrant": ["400"], "postPromotion": ["400"], "getFacts": ["400"], "postTransactions": ["400"],
         "validateReceipt": ["400"], "redeemCredit": ["400"], "postCreditGrant": ["400"], "postToken": ["400"],
         "getWebhookDeliveries": ["400"], "streamEvents": ["400"], "postUsageReport": ["400"],
-        "getRefundRequests": ["400"], "postRefundAnswer": ["400"],
+        "getRefundRequests": ["400"], "postRefundAnswer": ["400"], "postPlayPurchase": ["400"],
         "getCustomer": ["304"],
         "postWebPurchase": ["401"],
     ]
@@ -32,9 +32,11 @@ struct DocumentJudgeTests {
         _ extent: JSONValue, _ wrap: (any HTTPHandler) -> any HTTPHandler = { $0 }
     ) async throws -> JSONValue {
         let offers = try OfferBench.offers(OfferBench.rules, key: .generate())
+        let googlePlay = try FakeGooglePlay().app(realClock: SystemClock())
         let bench = try await ServerBench { configuration in
             configuration.realClock = SystemClock()
             configuration.apps[0].offers = offers
+            configuration.apps[0].googlePlay = googlePlay
             configuration.apps[0].credits = CreditTable(credits: [
                 "coins": .init(products: ["pack": 100], prices: ["film": 30])
             ])
