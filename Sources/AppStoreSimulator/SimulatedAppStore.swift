@@ -192,11 +192,11 @@ public final class SimulatedAppStore: Sendable {
         _ findAccounts: @escaping @Sendable (SimulatorDatabase) throws -> [SimulatorDatabase.Account],
         _ body: @escaping @Sendable (inout SimulatorEvent) throws -> Value
     ) async throws -> Value {
-        let affected = Locked<[Int64]>([])
+        let changed = Locked<[Int64]>([])
         let ticket = timestamps.ticket()
         defer {
             timestamps.endEvent(ticket)
-            signal.raise(affected.withLock { $0 } + [Self.notifications])
+            signal.raise(changed.withLock { $0 })
         }
         return try await database.write { [self] sql in
             let db = SimulatorDatabase(sql)
@@ -204,8 +204,11 @@ public final class SimulatedAppStore: Sendable {
             let ids = accounts.map(\.id)
             let last = accounts.map(\.lastEvent).max() ?? .distantPast
             let now = timestamps.beginEvent(ids, clock: try db.now(virtualClock), last: last, as: ticket)
-            affected.withLock { $0 = ids }
-            return try recordEvent(db, accounts, at: now, try db.settings(), body)
+            let settings = try db.settings()
+            // Without a receiver of notifications and a decider of refunds, the sender has nothing to do.
+            let isSenderIdle = !StoreSetting.notificationsURL.isSet(in: settings) && RefundDecider(settings) == nil
+            changed.withLock { $0 = isSenderIdle ? ids : ids + [Self.notifications] }
+            return try recordEvent(db, accounts, at: now, settings, body)
         }
     }
 
