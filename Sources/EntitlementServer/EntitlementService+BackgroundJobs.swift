@@ -12,7 +12,7 @@ extension EntitlementService {
             jobs.append(idempotencyJob(configuration, parts))
             let sequencer = FeedSequencer(database: configuration.database, changes: parts.changes)
             // Other servers commit to this database without a signal here: the job polls.
-            jobs.append(BackgroundJob(name: "feed", pause: 0.1, followsCommits: true) { try await sequencer.step() })
+            jobs.append(BackgroundJob(name: "feed", pause: 0.1, follows: .commits) { try await sequencer.step() })
         }
         if let standby = parts.ledger.standby {
             jobs.append(
@@ -37,13 +37,13 @@ extension EntitlementService {
         }
         let refundDesk = parts.refundDesk
         jobs.append(
-            BackgroundJob(name: "refunds", pause: 10, followsCommits: true, isShared: true) {
+            BackgroundJob(name: "refunds", pause: 10, follows: .refundRequests, isShared: true) {
                 try await refundDesk.step()
             })
         addRefundMetrics(refundDesk, parts)
         if let statusPoller = parts.statusPoller, !configuration.apps.allSatisfy(\.appStore.isEmpty) {
             jobs.append(
-                BackgroundJob(name: "App Store", pause: 60, followsCommits: true, isShared: true) {
+                BackgroundJob(name: "App Store", pause: 60, follows: .commits, isShared: true) {
                     try await statusPoller.step()
                 })
         }
@@ -71,10 +71,10 @@ extension EntitlementService {
         guard !parts.playReaders.isEmpty, let statusPoller = parts.statusPoller else { return [] }
         let sweep = parts.voidedPurchaseSweep
         return [
-            BackgroundJob(name: "Google Play acknowledgements", pause: 10, followsCommits: true, isShared: true) {
+            BackgroundJob(name: "Google Play acknowledgements", pause: 10, follows: .commits, isShared: true) {
                 try await acknowledger.step()
             },
-            BackgroundJob(name: "Google Play", pause: 60, followsCommits: true, isShared: true) {
+            BackgroundJob(name: "Google Play", pause: 60, follows: .commits, isShared: true) {
                 try await statusPoller.stepGooglePlay()
             },
             BackgroundJob(name: "voided purchases", pause: 300, isShared: true) { try await sweep.step() },
@@ -184,7 +184,7 @@ extension EntitlementService {
                 step = { try await sender.step() }
             }
             jobs.append(
-                BackgroundJob(name: "webhook \(webhook.name)", pause: 1, followsCommits: true, step: step))
+                BackgroundJob(name: "webhook \(webhook.name)", pause: 1, follows: .commits, step: step))
         }
         addWebhookMetrics(queues, batchQueues, configuration, parts)
         return jobs

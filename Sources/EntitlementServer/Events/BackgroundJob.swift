@@ -9,8 +9,8 @@ struct BackgroundJob: Sendable {
     let name: String
     /// The pause between steps, in seconds of real time.
     let pause: TimeInterval
-    /// Whether a commit ends the pause.
-    var followsCommits = false
+    /// The commits that end the pause; `nil` if none does.
+    var follows: ChangeSignal.Subject?
     /// Whether only one of the servers that share a database runs it.
     var isShared = false
     /// Does one step and returns whether there is more to do. An error is reported, and the step repeats after the
@@ -29,7 +29,7 @@ struct BackgroundJob: Sendable {
         report: @Sendable (_ name: String, any Error) -> Void
     ) async throws {
         while !Task.isCancelled {
-            let listening = followsCommits ? changes.listen() : nil
+            let listening = follows.map(changes.listen)
             do {
                 let isOurs = if isShared, let registry { try await registry.leads() } else { true }
                 if isOurs, try await step() {

@@ -7,7 +7,16 @@ import Primitives
 struct ChangeSignal: Sendable {
     enum Reason: Sendable { case committed, timedOut, ended }
 
+    /// What a task waits for.
+    enum Subject: Sendable {
+        /// Any commit.
+        case commits
+        /// A commit that added a refund request, or that decided one.
+        case refundRequests
+    }
+
     private let commits = Broadcast<Void>()
+    private let refundRequests = Broadcast<Void>()
     /// The clock on which waits sleep, in real time.
     private let clock: any WallClock
     /// The clock of `now`, with which callers measure waits.
@@ -20,13 +29,24 @@ struct ChangeSignal: Sendable {
 
     var now: ContinuousClock.Instant { monotonicClock.now }
 
-    func send() { commits.send(()) }
+    func send(concernsRefundRequests: Bool = false) {
+        commits.send(())
+        if concernsRefundRequests { refundRequests.send(()) }
+    }
 
     /// Ends all waits for a commit, now and later.
-    func end() { commits.finish() }
+    func end() {
+        commits.finish()
+        refundRequests.finish()
+    }
 
     /// Starts listening. A later commit ends the wait for this stream, even if the commit comes before the wait begins.
-    func listen() -> AsyncStream<Void> { commits.stream(keeping: 1) }
+    func listen(to subject: Subject = .commits) -> AsyncStream<Void> {
+        switch subject {
+        case .commits: commits.stream(keeping: 1)
+        case .refundRequests: refundRequests.stream(keeping: 1)
+        }
+    }
 
     /// Waits for a commit, up to `seconds`.
     ///

@@ -133,6 +133,7 @@ struct RefundRoutes: Sendable {
                     return try await ledger.write(once: request) { connection, outcome in
                         let transaction = ledger.transaction(connection, on: context.ledgerID)
                         let answered = try desk.answer(id, manual, transaction)
+                        outcome.concernsRefundRequests = true
                         let holders = try transaction.holders(of: answered.original)
                         // The answer names the customer, so it is erased with the customer.
                         outcome.subject = holders.count == 1 ? holders.first : nil

@@ -16,7 +16,10 @@ extension Ledger {
             try transaction.lock(forAppending: facts)
             for fact in facts { try transaction.append(fact) }
             try transaction.keep(notification, about: Set(facts.map(\.original)))
-            if let refund { try transaction.keep(refund, of: notification) }
+            if let refund {
+                try transaction.keep(refund, of: notification)
+                outcome.concernsRefundRequests = true
+            }
             try computeAnswers(transaction, including: nil, &outcome)
         }
     }

@@ -50,6 +50,7 @@ struct Ledger: Sendable {
         let answers: [(key: CustomerKey, answer: StoredAnswer, ticket: AnswerCache.Ticket)]
         let removed: Set<CustomerKey>
         let appended: [String: Int]
+        let concernsRefundRequests: Bool
     }
 
     /// The changes of a write, for the cache and the metrics.
@@ -61,6 +62,8 @@ struct Ledger: Sendable {
         var appended: [String: Int] = [:]
         /// The customer in the answer, if it differs from the one in the path.
         var subject: CustomerID?
+        /// Whether the refund desk may have something to do.
+        var concernsRefundRequests = false
     }
 
     /// Runs a write. `body` adds its changes to the outcome. They are applied to the cache and the metrics after the
@@ -76,13 +79,14 @@ struct Ledger: Sendable {
             // empty.
             return CommittedWrite(
                 result: result, answers: outcome.answers.map { ($0, $1, cache.ticket(for: $0)) },
-                removed: outcome.removed, appended: outcome.appended)
+                removed: outcome.removed, appended: outcome.appended,
+                concernsRefundRequests: outcome.concernsRefundRequests)
         }
         metrics.writeDurations.withLock { $0.add(start.duration(to: .now)) }
         for (key, answer, ticket) in committed.answers { cache.replace(answer, for: key, ticket: ticket) }
         for key in committed.removed { cache.remove(key) }
         for (kind, number) in committed.appended { metrics.facts.add(kind, number) }
-        changes.send()
+        changes.send(concernsRefundRequests: committed.concernsRefundRequests)
         return committed.result
     }
 
