@@ -31,13 +31,15 @@ CASE_SECONDS = int(os.environ.get("SOUK_TEST_CASE_SECONDS", "60"))
 SILENT_SECONDS = 3 * CASE_SECONDS
 # The number of processes at a time. Each runs one test after another: otherwise Swift Testing starts hundreds at once, which
 # wait for a processor while their deadlines pass.
-MAX_PROCESSES = min((os.cpu_count() or 2) + 2, 8)
+MAX_PROCESSES = min((os.cpu_count() or 2) + 3, 8)
 # The targets that take longest, which start first. The judges of a target start when it has ended, before later targets.
-LONGEST_FIRST = ("AppStoreSimulatorTests", "soukTests", "EntitlementServerTests", "NetworkInterceptionTests",
+LONGEST_FIRST = ("EntitlementServerTests", "AppStoreSimulatorTests", "soukTests", "NetworkInterceptionTests",
                  "ZipExtractionTests", "SignedDataTests", "InAppStoreTests", "WebPagesTests", "HTTPListenerTests")
 # Maps a target to the first letters of suites that run in a separate process, so that the longest targets do not run alone
 # at the end.
 SPLIT = {"EntitlementServerTests": "[A-L]", "soukTests": "[A-L]"}
+# The number of judges that one process runs, about.
+JUDGES = 20
 QUARANTINE_DAYS = 7
 # The file system in memory, and the bytes that must be free in it, and in memory, for the temporary files of the tests.
 MEMORY = pathlib.Path("/dev/shm")
@@ -190,8 +192,8 @@ class Run:
                 tally = self.run_job(program, name, [chosen], judges=False, skipping=skipping)
                 if self.judges and tally.judges:
                     with self.lock:
-                        # With few targets, the judges of one target are divided over several processes.
-                        shares = max(1, MAX_PROCESSES // len(parts))
+                        # With few targets, or with many judges, those of one target are divided over several processes.
+                        shares = max(1, MAX_PROCESSES // len(parts), len(tally.judges) // JUDGES)
                         for share in (tally.judges[number::shares] for number in range(shares)):
                             if share:
                                 jobs.add(parts.index(name), self.judge, program, tally, share, browser.environment())
