@@ -47,8 +47,8 @@ self-test: ## Plant faults for each gate that was changed, check that the gate f
 format: ## Format every Swift file with swift format
 	@swift format --in-place --parallel --recursive Package.swift Sources Benchmarks Examples Tests
 
-bench: ## Measure the frequent operations, and compare each with a reference
-	@Scripts/install-dependencies run
+bench: ## Measure the frequent operations, and compare each with a reference (ARGS=nginx compares reads with nginx)
+	@Scripts/install-dependencies $(if $(filter nginx,$(ARGS)),bench,run)
 	swift build -c release --product Benchmarks -j $(JOBS)
 	@"$$(swift build -c release --show-bin-path)/Benchmarks" $(ARGS)
 

@@ -2,7 +2,7 @@ import Foundation
 import Primitives
 
 /// Measures the frequent operations and a reference for each, and prints one JSON object. Without arguments it runs all
-/// groups, otherwise the named ones (`make bench ARGS="signatures receipts"`).
+/// groups but nginx, which needs further programs; otherwise the named ones (`make bench ARGS="signatures nginx"`).
 @main
 enum Benchmarks {
     private static let groups: [(name: String, run: @Sendable () async throws -> [BenchmarkResult])] = [
@@ -14,7 +14,7 @@ enum Benchmarks {
         ("client", { try await PurchaseBenchmark.run() + MergedReadBenchmark.run() }),
         ("interception", InterceptionBenchmark.run), ("figures", FigureBenchmark.run),
         ("console", ConsoleBenchmark.run),
-        ("cluster", ClusterBenchmark.run),
+        ("cluster", ClusterBenchmark.run), ("nginx", NginxBenchmark.run),
     ]
 
     static func main() async {
@@ -28,7 +28,7 @@ enum Benchmarks {
                         "unknown group; the groups are \(groups.map(\.name).joined(separator: ", "))")
                 }
                 var results: [BenchmarkResult] = []
-                for group in groups where wanted.isEmpty || wanted.contains(group.name) {
+                for group in groups where wanted.isEmpty ? group.name != "nginx" : wanted.contains(group.name) {
                     results += try await group.run()
                 }
                 let report: JSONValue = [

@@ -64,7 +64,7 @@ enum ClusterBenchmark {
         return BenchmarkResult(
             name: "look-up in PostgreSQL, \(callers) callers",
             reference: "pipelined libpq, \(connections) connections",
-            nanoseconds: median(ours), referenceNanoseconds: median(theirs), budget: "2 (half the throughput)")
+            rounds: [Round](ours, references: theirs), budget: .throughput(0.5))
     }
 
     private static func count(_ callers: Int, _ database: PostgresDatabase) async throws -> Int {
@@ -105,7 +105,7 @@ enum ClusterBenchmark {
         return BenchmarkResult(
             name: "durable transaction of \(insertions) rows in PostgreSQL, \(callers) callers",
             reference: "the same rows in one pipeline of libpq alone, \(connections) connections",
-            nanoseconds: median(ours), referenceNanoseconds: median(theirs), budget: "1.43 (0.7 × the throughput)")
+            rounds: [Round](ours, references: theirs), budget: .throughput(0.7))
     }
 
     private static let insertions = 4

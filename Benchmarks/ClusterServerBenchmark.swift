@@ -123,7 +123,7 @@ enum ClusterServerBenchmark {
         guard sample.status == 200 else { throw BenchmarkFailure("a customer got status \(sample.status)") }
         let measured = try await ServerBenchmark.compare(
             "customer read from PostgreSQL, \(count) customers", shared.service, sample, among: count,
-            budget: "≥ 0.35 ×, p99 < 5 ms", clientHasProcessor: false
+            budget: .throughput(0.35), clientHasProcessor: false
         ) { ServerBenchmark.get("/v1/customers/\(FilledLedger.name($0))", key) }
         await shared.database.close()
         return measured
@@ -196,12 +196,11 @@ enum ClusterServerBenchmark {
         return [
             BenchmarkResult(
                 name: "first purchase of a customer in PostgreSQL, in process", reference: reference,
-                nanoseconds: direct,
-                referenceNanoseconds: rows, budget: "1.43 (0.7 × the throughput); 0.02 rolled back",
+                rounds: [Round](inProcess, references: theirs), budget: .throughput(0.7),
                 more: [("throughputRatio", rounded(rows / direct)), retried]),
             BenchmarkResult(
-                name: "first purchase of a customer in PostgreSQL, over HTTP", reference: reference, nanoseconds: http,
-                referenceNanoseconds: rows, budget: "2 (0.5 × the throughput)",
+                name: "first purchase of a customer in PostgreSQL, over HTTP", reference: reference,
+                rounds: [Round](overHTTP.map(\.each), references: theirs), budget: .throughput(0.5),
                 more: [
                     ("throughputRatio", rounded(rows / http)),
                     ("p50Microseconds", rounded(median(overHTTP.map(\.p50)) / 1000)),
@@ -275,7 +274,7 @@ enum ClusterServerBenchmark {
         await shared.database.close()
         return BenchmarkResult(
             name: "purchase at two servers, PostgreSQL 5 ms away", reference: "the same at one server",
-            nanoseconds: median(twos), referenceNanoseconds: median(ones), budget: "0.625 (1.6 × the throughput)",
+            rounds: [Round](twos, references: ones), budget: .throughput(1.6),
             more: [("throughputRatio", rounded(median(ones) / median(twos)))])
     }
 
@@ -342,7 +341,7 @@ enum ClusterServerBenchmark {
         }.sorted()
         return BenchmarkResult(
             name: "purchase at one server to its event at another, p99", reference: "the limit, 250 ms",
-            nanoseconds: delays[count * 99 / 100], referenceNanoseconds: 250e6, budget: "1",
+            rounds: [Round(operation: delays[count * 99 / 100], reference: 250e6)], budget: .ratio(1),
             more: [("p50Microseconds", rounded(delays[count / 2] / 1000))])
     }
 }

@@ -32,7 +32,7 @@ enum HubBenchmark {
         } reference: { _ in
             observed.post()
         }
-        return benchmarkResult("closure call", workers, observed, times, budget: "–")
+        return benchmarkResult("closure call", workers, observed, times, budget: .none)
     }
 
     private static func command(_ workers: Workers, _ callers: [CallingPlugin]) throws -> BenchmarkResult {
@@ -43,7 +43,7 @@ enum HubBenchmark {
         } reference: { _ in
             observed.post()
         }
-        return benchmarkResult("hub command, policy-checked", workers, observed, times, budget: "≤ 0.5 ×")
+        return benchmarkResult("hub command, policy-checked", workers, observed, times, budget: .ratio(0.3))
     }
 
     private static func query(_ workers: Workers, _ callers: [CallingPlugin]) throws -> BenchmarkResult {
@@ -53,7 +53,7 @@ enum HubBenchmark {
         } reference: { _ in
             observed.post()
         }
-        return benchmarkResult("hub query, policy-checked", workers, observed, times, budget: "–")
+        return benchmarkResult("hub query, policy-checked", workers, observed, times, budget: .none)
     }
 
     private static func event(_ workers: Workers, _ caller: CallingPlugin, _ answering: AnsweringPlugin, sinks: Int)
@@ -70,7 +70,7 @@ enum HubBenchmark {
         }
         withExtendedLifetime(subscriptions) {}
         let name = "hub event to \(sinks) \(sinks == 1 ? "sink" : "sinks")"
-        return benchmarkResult(name, workers, observed, times, budget: sinks == 100 ? "≤ 0.15 ×" : "–")
+        return benchmarkResult(name, workers, observed, times, budget: sinks == 100 ? .ratio(0.1) : .none)
     }
 
     /// Each worker sends an event of its own, and reads it before it sends the next.
@@ -87,17 +87,18 @@ enum HubBenchmark {
         } reference: { _ in
             observed.post()
         }
-        return benchmarkResult("hub event through AsyncSequence, sent and read", workers, observed, times, budget: "–")
+        return benchmarkResult(
+            "hub event through AsyncSequence, sent and read", workers, observed, times, budget: .ratio(2))
     }
 
     private static func benchmarkResult(
-        _ name: String, _ workers: Workers, _ observed: Observed, _ times: (operation: Double, reference: Double),
-        budget: String
+        _ name: String, _ workers: Workers, _ observed: Observed, _ times: [Round],
+        budget: Budget
     ) -> BenchmarkResult {
         let observers = observed.count == 1 ? "one observer" : "\(observed.count) observers"
         return BenchmarkResult(
             name: "\(name), \(workers.description)", reference: "NotificationCenter.post, \(observers)",
-            nanoseconds: times.operation, referenceNanoseconds: times.reference, budget: budget)
+            rounds: times, budget: budget)
     }
 
     private enum Opaque {

@@ -37,7 +37,7 @@ enum MergedReadBenchmark {
     private static func fromMemory(_ count: Int, _ url: String) async throws -> BenchmarkResult {
         let plugins = plugins(count, url, freshness: .init(foreground: .seconds(86_400)))
         let client = try await client(plugins)
-        let (merged, separate) = try await paired(iterations: 400) {
+        let times = try await paired(iterations: 400) {
             try check(try await client.getPaidFeatures())
         } reference: {
             for plugin in plugins { try check(try await plugin.getPaidFeatures()) }
@@ -45,8 +45,7 @@ enum MergedReadBenchmark {
         await client.close()
         return BenchmarkResult(
             name: "merged read from memory, \(plugins.count) plugin\(count == 1 ? "" : "s")",
-            reference: "the same plugins one after another, not merged", nanoseconds: merged,
-            referenceNanoseconds: separate, budget: "–")
+            reference: "the same plugins one after another, not merged", rounds: times)
     }
 
     /// The storage already has the plugins' answers, so nothing is written.
@@ -56,7 +55,7 @@ enum MergedReadBenchmark {
         let plugins = plugins(count, url, freshness: .init(foreground: .seconds(86_400)))
         let client = try await client(plugins)
         let storing = try await Self.client(plugins, storage: FileSecureStorage(directory: folder))
-        let (kept, bare) = try await paired(iterations: 400) {
+        let times = try await paired(iterations: 400) {
             try check(try await storing.getPaidFeatures())
         } reference: {
             try check(try await client.getPaidFeatures())
@@ -65,14 +64,14 @@ enum MergedReadBenchmark {
         await client.close()
         return BenchmarkResult(
             name: "merged read with a storage, \(count) plugin\(count == 1 ? "" : "s")",
-            reference: "the same without a storage", nanoseconds: kept, referenceNanoseconds: bare, budget: "–")
+            reference: "the same without a storage", rounds: times)
     }
 
     private static func overLoopback(_ count: Int, _ url: String) async throws -> BenchmarkResult {
         let plugins = plugins(count, url, freshness: .none)
         let client = try await client(plugins)
         let transports = (0..<count).map { _ in CurlTransport() }
-        let (merged, bare) = try await paired(iterations: 40) {
+        let times = try await paired(iterations: 40) {
             try check(try await client.getPaidFeatures())
         } reference: {
             try await withThrowingTaskGroup(of: Void.self) { group in
@@ -92,8 +91,7 @@ enum MergedReadBenchmark {
         await client.close()
         return BenchmarkResult(
             name: "merged read over loopback, \(count) plugin\(count == 1 ? "" : "s")",
-            reference: "the same number of concurrent requests, responses not parsed", nanoseconds: merged,
-            referenceNanoseconds: bare, budget: "–")
+            reference: "the same number of concurrent requests, responses not parsed", rounds: times)
     }
 
     private static func plugins(

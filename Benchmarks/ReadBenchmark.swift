@@ -32,7 +32,7 @@ enum ReadBenchmark {
             "customer read over HTTP, \(customers) customers", service,
             (0..<customers).map { Self.bytes("/v1/customers/customer-\($0)", key) }, connections: connections,
             size: size,
-            budget: "≥ 0.6 × the requests per second")
+            budget: .throughput(0.75))
         await database.close()
         return result
     }
@@ -64,7 +64,7 @@ enum ReadBenchmark {
         }
         let result = try await measure(
             "App Store Server API, transaction info", store.handler, requests, connections: connections,
-            size: answer.body.buffered?.count ?? 0, budget: "none")
+            size: answer.body.buffered?.count ?? 0, budget: .none)
         await store.close()
         return result
     }
@@ -110,24 +110,23 @@ enum ReadBenchmark {
     }
 
     private static func measure(
-        _ name: String, _ handler: any HTTPHandler, _ requests: [[UInt8]], connections: Int, size: Int, budget: String
+        _ name: String, _ handler: any HTTPHandler, _ requests: [[UInt8]], connections: Int, size: Int, budget: Budget
     ) async throws -> BenchmarkResult {
         let server = HTTPListener(handler: handler)
         let constant = HTTPListener(handler: Constant(size: size))
         let (port, otherPort) = (try server.start().port, try constant.start().port)
         let other = [Self.bytes("/constant", "key")]
-        var times: [(read: Double, constant: Double)] = []
-        for round in 0...9 {
-            let one = try await load(port, requests, connections)
-            let two = try await load(otherPort, other, connections)
-            if round > 0 { times.append((one, two)) }
+        let times = try await alternating(11) {
+            try await load(port, requests, connections)
+        } reference: {
+            try await load(otherPort, other, connections)
         }
         await server.stop()
         await constant.stop()
-        let (read, reference) = (median(times.map(\.read)), median(times.map(\.constant)))
+        let (read, reference) = (times.operation, times.reference)
         return BenchmarkResult(
-            name: name, reference: "constant response from a listener of the same kind", nanoseconds: read,
-            referenceNanoseconds: reference, budget: budget,
+            name: name, reference: "constant response from a listener of the same kind", rounds: times,
+            budget: budget,
             more: [
                 ("requestsPerSecond", .number((1e9 / read).rounded())),
                 ("referenceRequestsPerSecond", .number((1e9 / reference).rounded())),

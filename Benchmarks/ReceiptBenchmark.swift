@@ -14,12 +14,12 @@ enum ReceiptBenchmark {
         let signer = try RSAReceiptSigner()
         let chain = try SigningChain.generate()
         var results: [BenchmarkResult] = []
-        for (purchases, budget) in [(4, "≤ 0.1 ×"), (187, "≤ 0.3 ×")] {
+        for (purchases, budget) in [(4, Budget.ratio(0.05)), (187, .ratio(0.2))] {
             let simulated = try ReceiptSigner(chain).sign(receipt(purchases: purchases))
             let content = try UnverifiedReceipt(unverified: simulated).unverifiedPayloadBytes
             let signed = try signer.sign(Array(content))
             results += try verification("RSA", purchases, signed, root: signer.root, budget: budget)
-            results += try verification("ECDSA", purchases, simulated, root: chain.root.der, budget: "–")
+            results += try verification("ECDSA", purchases, simulated, root: chain.root.der, budget: .none)
             if purchases == 4 { results.append(try cold(purchases, signed, root: signer.root)) }
             results.append(try decoding(purchases, signed, root: signer.root))
         }
@@ -33,7 +33,7 @@ enum ReceiptBenchmark {
     }
 
     private static func verification(
-        _ kind: String, _ purchases: Int, _ receipt: [UInt8], root: [UInt8], budget: String
+        _ kind: String, _ purchases: Int, _ receipt: [UInt8], root: [UInt8], budget: Budget
     ) throws -> [BenchmarkResult] {
         let verifier = ReceiptVerifier(configuration: try configuration(root: root))
         let references = try (0..<2).map { _ in try OpenSSLReceipts(root: root, at: creationDate) }
@@ -62,8 +62,7 @@ enum ReceiptBenchmark {
             guard reference.accepts(receipt) else { throw BenchmarkFailure("OpenSSL refuses the receipt") }
         }
         return BenchmarkResult(
-            name: "receipt verify, cold, RSA, \(purchases) purchases", reference: "OpenSSL CMS_verify",
-            nanoseconds: times.operation, referenceNanoseconds: times.reference, budget: "–")
+            name: "receipt verify, cold, RSA, \(purchases) purchases", reference: "OpenSSL CMS_verify", rounds: times)
     }
 
     private static func decoding(_ purchases: Int, _ receipt: [UInt8], root: [UInt8]) throws -> BenchmarkResult {
@@ -74,8 +73,8 @@ enum ReceiptBenchmark {
             guard reference.reads(receipt) else { throw BenchmarkFailure("OpenSSL cannot read the receipt") }
         }
         return BenchmarkResult(
-            name: "receipt decode only, \(purchases) purchases", reference: "OpenSSL d2i_CMS_ContentInfo",
-            nanoseconds: times.operation, referenceNanoseconds: times.reference, budget: "–")
+            name: "receipt decode only, \(purchases) purchases", reference: "OpenSSL d2i_CMS_ContentInfo", rounds: times
+        )
     }
 
     /// Returns a receipt with the attributes of Apple's receipts.

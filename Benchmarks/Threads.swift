@@ -16,40 +16,36 @@ struct Workers {
     func paired(
         rounds: Int = 15, iterations: Int, _ operation: @escaping @Sendable (Int) throws -> Void,
         reference: @escaping @Sendable (Int) throws -> Void
-    ) throws -> (operation: Double, reference: Double) {
-        var results: [(Double, Double)] = []
-        for round in 0...rounds {
+    ) throws -> [Round] {
+        try (0...rounds).compactMap { number in
+            let referenceFirst = number.isMultiple(of: 2) ? try elapsed(iterations, reference) : nil
             let first = try elapsed(iterations, operation)
-            let second = try elapsed(iterations, reference)
-            if round > 0 { results.append((first, second)) }
+            let round = Round(operation: first, reference: try referenceFirst ?? elapsed(iterations, reference))
+            return number > 0 ? round : nil
         }
-        return (median(results.map(\.0)), median(results.map(\.1)))
     }
 
     /// Does the same for an asynchronous operation that does all iterations in one call.
     func paired(
         rounds: Int = 15, iterations: Int, _ operation: @escaping @Sendable (_ worker: Int, _ times: Int) async -> Void,
         reference: @escaping @Sendable (Int) throws -> Void
-    ) async throws -> (operation: Double, reference: Double) {
-        var results: [(Double, Double)] = []
-        let clock = ContinuousClock()
-        for round in 0...rounds {
-            let first = await clock.measure {
+    ) async throws -> [Round] {
+        try await alternating(rounds) {
+            await ContinuousClock().measure {
                 await withTaskGroup(of: Void.self) { group in
                     for worker in 0..<size { group.addTask { await operation(worker, iterations) } }
                 }
-            }
-            let second = try elapsed(iterations, reference)
-            if round > 0 { results.append((first.nanoseconds / Double(iterations), second)) }
+            }.nanoseconds / Double(iterations)
+        } reference: {
+            try elapsed(iterations, reference)
         }
-        return (median(results.map(\.0)), median(results.map(\.1)))
     }
 
     /// Returns a result for one thread and one for two. Operation and reference alternate. The first result includes
     /// the heap allocations of one call. The second includes how much more work two threads do than one, and for
     /// comparison the same ratio for plain arithmetic.
     static func results(
-        _ name: String, reference: String, budget: String, iterations: Int, rounds: Int = 15,
+        _ name: String, reference: String, budget: Budget, iterations: Int, rounds: Int = 15,
         more: [(String, JSONValue)] = [], _ operation: @escaping @Sendable (Int) throws -> Void,
         against referenceOperation: @escaping @Sendable (Int) throws -> Void
     ) throws -> [BenchmarkResult] {
@@ -79,9 +75,9 @@ struct Workers {
         let heap = try Heap.perCall({ try operation(0) }, reference: { try referenceOperation(0) })
         return all.enumerated().map { number, workers in
             BenchmarkResult(
-                name: "\(name), \(workers.description)", reference: reference, nanoseconds: median(times[2 * number]),
-                referenceNanoseconds: median(times[2 * number + 1]),
-                budget: workers.size == 1 ? budget : "scaling ≥ 1.7",
+                name: "\(name), \(workers.description)", reference: reference,
+                rounds: [Round](times[2 * number], references: times[2 * number + 1]),
+                budget: workers.size == 1 ? budget : .other("scaling ≥ 1.7"),
                 more: workers.size == 1
                     ? more + heap
                     : [
