@@ -68,6 +68,24 @@ import Testing
         #expect(differences.allSatisfy { $0["expected"] != [] && $0["actual"] != [] })
     }
 
+    @Test func `the server finds the renewal and the end of a subscription whose notifications are lost`() async throws
+    {
+        let folder = try TemporaryFolder()
+        let yearly = "com.example.darkroom.plus.yearly"
+        let scenario = """
+            {"name": "lost", "catalogue": "\(TestFiles.darkroom)", "server": {}, "steps": [
+             {"createAccount": "anna"}, {"buy": {"account": "anna", "productID": "\(yearly)"}},
+             {"present": {"account": "anna", "customer": "anna"}}, {"receiver": "down"}, {"advance": "P1Y"}, {"advance": "1h"},
+             {"expect": {"customer": "anna", "answer": {
+               "subscriptions": [{"state": "active", "expiresAt": "2028-01-01T00:00:00Z"}]}}},
+             {"cancel": {"account": "anna", "productID": "\(yearly)"}}, {"advance": "P1Y"}, {"advance": "1h"},
+             {"expect": {"customer": "anna", "answer": {
+               "subscriptions": [{"state": "expired", "autoRenews": false}], "features": [{"isActive": false}]}}}]}
+            """
+        let run = try await SoukExecutable.run(["scenario", "run", try folder.write("lost.json", scenario)])
+        #expect(run.status == 0 && run.errors.isEmpty, "\(run.output) \(run.errors)")
+    }
+
     @Test func `the scenario with a server in the guide passes`() async throws {
         let folder = try TemporaryFolder()
         let guide = try String(
