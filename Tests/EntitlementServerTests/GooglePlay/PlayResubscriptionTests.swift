@@ -57,6 +57,26 @@ import Testing
         }
     }
 
+    @Test func `the customer whom the account names has priority over the one who had the expired purchase`()
+        async throws
+    {
+        try await PlayBench.with { bench, play in
+            let owner = "0d2a6e3f-5c0b-4b57-9c4c-6c1f9f8b7a21"
+            let old = try await play.buy("pro.monthly", "monthly") { $0.obfuscatedAccountID = owner }
+            try await bench.post(old)
+            #expect(try await bench.acknowledge().isEmpty)
+            #expect(try await bench.bench.get("anna").active() == ["pro"])
+            _ = try await play.store.refundPlayPurchase(old.purchaseToken, .init())
+            try await bench.notify(old.purchaseToken)
+            // Another purchase makes the owner of the account known.
+            try await bench.post(try await play.buy("tools"), for: owner)
+            try await bench.notify(try await play.store.playResubscribe(old.purchaseToken).purchaseToken)
+            #expect(try await bench.bench.get("anna").active() == [])
+            #expect(try await bench.bench.get(owner).active() == ["pro", "tools"])
+            #expect(try differences(bench) == [])
+        }
+    }
+
     private func differences(_ bench: PlayBench) throws -> [LedgerReplay.Difference] {
         try LedgerReplay(
             database: bench.bench.database,
