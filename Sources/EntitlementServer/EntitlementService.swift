@@ -218,6 +218,32 @@ public final class EntitlementService: HTTPHandler {
         try outcome.get()
     }
 
+    /// Runs the background jobs until none has more to do, for a program in virtual time that does not call ``run()``.
+    ///
+    /// A failure is reported as in ``run()``; the job that failed does no more in this call.
+    ///
+    /// - Throws: `CancellationError`.
+    package func doDueWork() async throws {
+        var failed: Set<String> = []
+        var isMore = true
+        while isMore {
+            isMore = false
+            for job in jobs where !failed.contains(job.name) {
+                do {
+                    while try await job.step() {
+                        try Task.checkCancellation()
+                        isMore = true
+                    }
+                } catch {
+                    try Task.checkCancellation()
+                    failed.insert(job.name)
+                    metrics.jobFailures.add(job.name)
+                    configuration.reportFailure(job.name, error)
+                }
+            }
+        }
+    }
+
     /// Creates a public and a secret key for each configured app without keys.
     ///
     /// If another server on the same database creates the keys of an app at the same time, only one pair becomes valid.

@@ -55,10 +55,10 @@ import Testing
     }
 
     @Test func `a section has one example if a test reads it, and otherwise none`() throws {
-        // FormatsTests reads the first five and the last, FloretsFileTests the others.
+        // FormatsTests reads the first six and the last, FloretsFileTests the others.
         let read: Set = [
-            "Product list", "Feature map", "Policy", "Settings of the simulator", "Scenario", "Florets",
-            "Recording of a mock", "Profiles",
+            "Product list", "Feature map", "Policy", "Settings of the simulator", "Scenario", "Scenario with a server",
+            "Florets", "Recording of a mock", "Profiles",
         ]
         for (title, text) in sections {
             let count = text.components(separatedBy: "```json\n").count - 1

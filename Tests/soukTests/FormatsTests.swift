@@ -3,7 +3,7 @@ import PluginHub
 import Primitives
 import Testing
 
-/// Checks the first five examples and the last of `Documentation/Formats.md`.
+/// Checks the first six examples and the last of `Documentation/Formats.md`.
 @Suite struct FormatsTests {
     /// The JSON blocks of the document, in order.
     private func examples() throws -> [String] {
@@ -69,6 +69,14 @@ import Testing
             .trimmingCharacters(in: .whitespacesAndNewlines).components(separatedBy: ", ")
         #expect(words.count > 10)
         for word in words { #expect(part.contains("`\(word)`"), "\(word) is not documented") }
+    }
+
+    @Test func `the documented scenario with a server passes`() async throws {
+        let folder = try TemporaryFolder()
+        let example = try examples()[5].replacingOccurrences(of: "darkroom.storekit", with: TestFiles.darkroom)
+        #expect(example.contains(#""server""#))
+        let outcome = try await SoukExecutable.run(["scenario", "run", try folder.write("scenario.json", example)])
+        #expect(outcome.status == 0 && outcome.errors.isEmpty, "\(outcome.output) \(outcome.errors)")
     }
 
     @Test func `the documented profiles are read`() async throws {

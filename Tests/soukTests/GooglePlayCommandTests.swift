@@ -31,6 +31,8 @@ import Testing
         ("playRecover", "play recover $PLUS", nil), ("playPriceChange", "play price-change $PLUS 5.99", nil),
         ("playAgree", "play agree $PLUS", nil), ("playPriceChange", "play price-change $PLUS 6 --opt-out", nil),
         ("playBuy", "play buy ada credits --quantity 2", "CREDITS"),
+        ("playChargeback", "play chargeback $PLUS", nil),
+        ("playResubscribe", "play resubscribe $PLUS", "AGAIN"),
         ("playConsume", "play consume $CREDITS", nil), ("playBuy", "play buy ada credits --pending", "WAITS"),
         ("playComplete", "play complete $WAITS", nil), ("playRefund", "play refund $WAITS", nil),
         ("playBuy", "play buy ada credits --pending --test", "DECLINED"),

@@ -14,20 +14,42 @@ extension SimulatedAppStore {
         _ buy: StoreControlWire.PlayBuy, for name: AccountName
     ) async throws -> StoreControlWire.SignedPlayPurchase {
         let play = try requireGooglePlay()
-        let purchase = try await controlPlay {
+        let purchase = try await sellOnPlay({ try $0.db.existingAccount(name).id }) { try $0.purchase(buy, $1) }
+        return try signed(purchase, play)
+    }
+
+    /// Buys the product of a subscription that has ended again, in the Play Store and without the app. Returns the new
+    /// purchase.
+    ///
+    /// Throws `SimulatorError`: `unknownPurchase`, `unknownProduct` if the base plan is no longer sold, and `notNow` if
+    /// the subscription has not ended, or ended more than a year ago.
+    package func playResubscribe(_ token: String) async throws -> StoreControlWire.PlayPurchase {
+        let purchase = try await sellOnPlay({ records in
+            guard let entry = try records.entry(token) else { throw Self.unknownPurchase }
+            return entry.purchase.info.account
+        }) { try $0.resubscription(of: token, $1) }
+        return try await playPurchase(purchase.info.token)
+    }
+
+    /// Sells a purchase to an account, and writes it with its effects.
+    private func sellOnPlay(
+        _ account: @escaping @Sendable (PlayDatabase) throws -> Int64,
+        _ sell: @escaping @Sendable (inout PlaySale, PlayTokens) throws -> (PlayPurchase, [PlayEffect])
+    ) async throws -> PlayPurchase {
+        let play = try requireGooglePlay()
+        return try await controlPlay {
             try await self.writePlayDatabase { records, now in
-                let account = try records.db.existingAccount(name)
                 let number = try records.nextNumber()
                 let tokens = PlayTokens(
                     seed: try records.db.seed(), revision: try records.db.clock().revision, number: number)
-                var sale = PlaySale(records: records, catalogue: play.catalogue, account: account.id, now: now)
-                let (purchase, effects) = try sale.purchase(buy, tokens)
+                var sale = PlaySale(
+                    records: records, catalogue: play.catalogue, account: try account(records), now: now)
+                let (purchase, effects) = try sell(&sale, tokens)
                 try records.add(purchase, number: number, at: sale.now)
                 try records.write(effects, of: purchase)
                 return purchase
             }
         }
-        return try signed(purchase, play)
     }
 
     private func signed(

@@ -27,6 +27,8 @@ public struct StoreSetting: Sendable, Hashable {
         case secret
         /// The number of an error of the App Store Server API.
         case serverError
+        /// A number of requests, 1 to `highestQuota`, or `off`.
+        case quota
     }
 
     /// The length of the grace period after a failed renewal.
@@ -84,6 +86,10 @@ public struct StoreSetting: Sendable, Hashable {
     package static let playAPILatency = StoreSetting(
         name: "latency.playAPI", kind: .seconds,
         summary: "seconds of real time before the Google Play Developer API is answered")
+    /// The number of requests to the Google Play Developer API in a day of virtual time; `off` means no limit.
+    package static let playQuota = StoreSetting(
+        name: "playQuota", kind: .quota,
+        summary: "the number of requests to the Google Play Developer API in a day of virtual time")
     /// The URL of the app's server for realtime requests of Retention Messaging.
     public static let realtimeURL = StoreSetting(
         name: "realtimeURL", kind: .url, summary: "the URL for realtime requests of Retention Messaging")
@@ -157,7 +163,7 @@ public struct StoreSetting: Sendable, Hashable {
             seatInvitations,
         ]
         + [sharedSecret, verifyReceiptEnvironment, verifyReceiptErrors]
-        + [serverAPIRateLimit, serverAPIError, serverAPILatency, playAPIError, playAPILatency]
+        + [serverAPIRateLimit, serverAPIError, serverAPILatency, playAPIError, playAPILatency, playQuota]
         + InjectedFaults.API.allCases.map(errors) + InjectedFaults.API.allCases.map(latency)
 
     private static let byName = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
@@ -171,7 +177,7 @@ public struct StoreSetting: Sendable, Hashable {
         case .flag: false
         case .seconds: 0
         case .choice(let texts): .string(texts[0])
-        case .storefront, .url, .secret, .serverError: "off"
+        case .storefront, .url, .secret, .serverError, .quota: "off"
         }
     }
 
@@ -212,12 +218,19 @@ public struct StoreSetting: Sendable, Hashable {
         case .seconds:
             let number = given.doubleValue ?? given.stringValue.flatMap { JSONNumber(text: $0)?.double }
             if let number, (0...Self.longestLatency).contains(number) { return .number(number) }
+        case .quota:
+            if given == defaultValue { return defaultValue }
+            let number = given.intValue ?? given.stringValue.flatMap { JSONNumber(text: $0)?.int }
+            if let number, (1...Self.highestQuota).contains(number) { return .number(number) }
         case .secret:
             if given == defaultValue || given == "" { return defaultValue }
             if let secret = given.stringValue.flatMap(SharedSecret.init) { return .string(secret.kept) }
         }
         throw SimulatorError(.invalidValue, "The setting \(name) takes \(rule).")
     }
+
+    /// The highest number of requests that a quota can be.
+    static let highestQuota = 1_000_000
 
     /// The maximum latency that can be injected, in seconds.
     public static let longestLatency = 60.0
@@ -231,6 +244,7 @@ public struct StoreSetting: Sendable, Hashable {
         case .url: "an http or https URL, or off"
         case .serverError: "off, or the number of an error of the App Store Server API such as 5000001"
         case .seconds: "a number of seconds from 0 to \(Int(Self.longestLatency))"
+        case .quota: "a number of requests from 1 to \(Self.highestQuota), or off"
         case .secret: "a string of 1 to 255 bytes without control characters, or off"
         }
     }

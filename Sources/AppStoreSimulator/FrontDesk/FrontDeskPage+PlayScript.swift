@@ -69,6 +69,9 @@ extension FrontDeskPage {
 
         // Whether a purchase has ended, so that nothing can be done with it.
         const isOver = ({ state }) => ["expired", "pendingPurchaseCanceled", "cancelled"].includes(state);
+        // Whether the customer can buy an ended subscription again in the Play Store.
+        const canReturn = ({ state: word, productID, purchaseToken }) => word === "expired"
+          && state.playPurchases.filter((other) => other.productID === productID && other.state !== "pendingPurchaseCanceled").slice(-1).every((last) => last.purchaseToken === purchaseToken);
         const playStates = {
           pending: ["waits for payment", "warn"], purchased: ["purchased", "good"], cancelled: ["cancelled", "bad"], active: ["active", "good"], canceled: ["cancelled", "warn"],
           inGracePeriod: ["grace period", "warn"], onHold: ["account hold", "bad"], paused: ["paused", "warn"], expired: ["expired", ""], pendingPurchaseCanceled: ["declined", ""],
@@ -120,7 +123,7 @@ extension FrontDeskPage {
         const playButtons = (purchase) => {
           const { productID, purchaseToken, state: word, autoRenews, paymentsFail } = purchase, about = productID + " " + purchaseToken.slice(0, 6);
           const actionButton = (label, word, done, rest) => button(playAction(purchase, label, word, done, rest), about);
-          if (isOver(purchase)) return [];
+          if (isOver(purchase)) return [canReturn(purchase) && actionButton("Resubscribe", "resubscribe", "The customer bought the subscription again, without the app.")];
           if (word === "pending") return [actionButton("Complete", "complete", "The purchase is paid.", { tone: "main" }),
             actionButton("Decline", "decline", "The purchase is declined.", { title: "Decline the purchase of " + playName(productID) + "?", isRisky: true, warning: "The customer does not get the product." })];
           return [

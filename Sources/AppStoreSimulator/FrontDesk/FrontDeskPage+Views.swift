@@ -259,7 +259,7 @@ extension FrontDeskPage {
         switch setting.kind {
         case .flag: choices = ["false", "true"]
         case .choice(let texts): choices = setting.isFault ? texts.filter { $0 != "off" } : texts
-        case .storefront, .seconds, .url, .secret, .serverError:
+        case .storefront, .seconds, .url, .secret, .serverError, .quota:
             return """
                 <input id="setting-\(number)"\(about) title="\(setting.rule)" \
                 autocomplete="off" spellcheck="false" required>

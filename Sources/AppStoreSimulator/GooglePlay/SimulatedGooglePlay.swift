@@ -24,6 +24,8 @@ final class SimulatedGooglePlay: Sendable {
     /// The URL of the token endpoint, once the store listens.
     private let tokenURI = Locked<String?>(nil)
     private let apiRules = Locked(PlayRules())
+    /// The day since 1970 in virtual time, and the number of requests in it.
+    private let usedQuota = Locked((day: 0, count: 0))
     /// The instants at which access tokens expire.
     private let accessTokens = Locked(BoundedCache<String, Date>(capacity: 1024))
 
@@ -89,6 +91,18 @@ final class SimulatedGooglePlay: Sendable {
     var rules: PlayRules { apiRules.withLock { $0 } }
 
     func follow(_ rules: PlayRules) { apiRules.withLock { $0 = rules } }
+
+    /// Counts a request at an instant of virtual time. Returns whether the quota of the day (UTC) allows it.
+    func countRequest(at instant: Date) -> Bool {
+        let day = Int((instant.timeIntervalSince1970 / 86400).rounded(.down))
+        let quota = rules.dailyQuota
+        return usedQuota.withLock { used in
+            if used.day != day { used = (day, 0) }
+            if let quota, used.count >= quota { return false }
+            used.count += 1
+            return true
+        }
+    }
 
     /// Issues an access token for an assertion of the service account.
     ///

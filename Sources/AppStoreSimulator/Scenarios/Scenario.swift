@@ -21,6 +21,8 @@ public struct Scenario: Sendable {
     let catalogue: Catalogue
     /// The products of Google Play; `nil` without a Google Play.
     let playCatalogue: PlayCatalogue?
+    /// The app's server; `nil` without one.
+    let server: Server?
     let bundleID: BundleID
     /// The virtual time of the first step.
     let start: Date
@@ -37,9 +39,13 @@ public struct Scenario: Sendable {
     ///
     /// - Parameter file: The path of the file.
     /// - Throws: An error that describes the file, the JSON Pointer and the fault.
-    public init(contentsOf file: String) throws {
+    public init(contentsOf file: String) throws { try self.init(contentsOf: file, server: nil) }
+
+    /// Reads a scenario from a file, and the files that it names. A scenario with a server gets one of the type `server`.
+    package init(contentsOf file: String, server: (any ScenarioServer.Type)?) throws {
         let bytes = try ScenarioFile.read(file, for: file)
-        try self.init(parsing: bytes, file: file, folder: (file as NSString).deletingLastPathComponent)
+        try self.init(
+            parsing: bytes, file: file, folder: (file as NSString).deletingLastPathComponent, server: server)
     }
 
     /// Parses a scenario, and reads its catalogue.
@@ -50,18 +56,24 @@ public struct Scenario: Sendable {
     ///   - folder: The folder that the path of the catalogue is relative to.
     /// - Throws: An error that describes the JSON Pointer and the fault.
     public init(parsing bytes: [UInt8], file: String, folder: String) throws {
-        self = try ScenarioReader(file: file, folder: folder).read(bytes)
+        try self.init(parsing: bytes, file: file, folder: folder, server: nil)
+    }
+
+    /// Parses a scenario, and reads the files that it names. A scenario with a server gets one of the type `server`.
+    package init(parsing bytes: [UInt8], file: String, folder: String, server: (any ScenarioServer.Type)?) throws {
+        self = try ScenarioReader(file: file, folder: folder, server: server).read(bytes)
     }
 
     init(
         file: String, name: String, description: String, catalogue: Catalogue, playCatalogue: PlayCatalogue?,
-        bundleID: BundleID, start: Date, seed: UInt64, settings: [Setting], steps: [ScenarioStep]
+        server: Server?, bundleID: BundleID, start: Date, seed: UInt64, settings: [Setting], steps: [ScenarioStep]
     ) {
         self.file = file
         self.name = name
         self.description = description
         self.catalogue = catalogue
         self.playCatalogue = playCatalogue
+        self.server = server
         self.bundleID = bundleID
         self.start = start
         self.seed = seed

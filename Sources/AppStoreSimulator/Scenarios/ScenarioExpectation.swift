@@ -18,6 +18,8 @@ struct ScenarioExpectation: Sendable {
         case playNotifications(account: String?, purchase: String?)
         /// The attempts to send notifications of Google Play since the last expected ones.
         case playAttempts(account: String?, purchase: String?)
+        /// The answer of the server about a customer.
+        case answer(customer: String, schema: WireSchema)
     }
 
     struct Subject: Sendable {
@@ -33,7 +35,7 @@ struct ScenarioExpectation: Sendable {
 
     /// The members of `expect` that select an account or an object. They are not expected values.
     private static let qualifiers = [
-        "account", "transaction", "device", "purchase", "family", "setting", "product", "batch",
+        "account", "transaction", "device", "purchase", "family", "setting", "product", "batch", "customer",
     ]
 
     /// The endpoints that can be expected, by id. `account` and `setting` cannot, because they are qualifiers; use
@@ -45,9 +47,10 @@ struct ScenarioExpectation: Sendable {
         }.map { ($0.id, $0) })
 
     /// All subjects that can be expected.
-    static let words = Set(endpoints.keys).union(["notifications", "attempts", "playAttempts"])
+    static let words = Set(endpoints.keys).union(["notifications", "attempts", "playAttempts", "answer"])
 
-    init(_ place: JSONPlace, names: Set<String>) throws {
+    init(_ place: JSONPlace, _ context: ScenarioContext) throws {
+        let names = context.names
         var given: [String: String] = [:]
         for name in Self.qualifiers {
             guard let member = place[name] else { continue }
@@ -70,6 +73,13 @@ struct ScenarioExpectation: Sendable {
             case "playAttempts":
                 source = .playAttempts(account: given["account"], purchase: given["purchase"])
                 used.formUnion(["account", "purchase"])
+            case "answer":
+                try context.requireServer(here, name)
+                guard let customer = place["customer"], let schema = context.answer else {
+                    throw here.finding("answer needs a member \"customer\"; name the customer")
+                }
+                source = .answer(customer: try customer.identifier(CustomerID.self).rawValue, schema: schema)
+                used.insert("customer")
             default:
                 guard let endpoint = Self.endpoints[name] else {
                     let words = Self.words.sorted().joined(separator: ", ")

@@ -9,6 +9,8 @@ struct ScenarioReader {
 
     let file: String
     let folder: String
+    /// The server for a scenario that has one; `nil` refuses these scenarios.
+    var server: (any ScenarioServer.Type)? = nil
     /// The catalogue to use instead of a file that the scenario names; `nil` reads the file.
     var defaultCatalogue: Catalogue? = nil
     /// The catalogue of Google Play to use instead of a file, if `defaultCatalogue` is set.
@@ -17,7 +19,7 @@ struct ScenarioReader {
     /// The default start of a scenario: 2026-01-01T00:00:00Z.
     private static let start = Date(timeIntervalSince1970: 1_767_225_600)
     private static let members = [
-        "name", "description", "catalogue", "playCatalogue", "bundleID", "start", "seed", "settings", "steps",
+        "name", "description", "catalogue", "playCatalogue", "server", "bundleID", "start", "seed", "settings", "steps",
     ]
 
     /// Throws `ScenarioError`.
@@ -55,12 +57,40 @@ struct ScenarioReader {
             return UInt64(seed)
         }
         let settings = try root["settings"].map(Self.settings) ?? []
+        let server = try root["server"].map(server)
         return Scenario(
             file: file, name: name, description: description,
             catalogue: try catalogue(try root.require("catalogue")),
-            playCatalogue: try root["playCatalogue"].map(playCatalogue), bundleID: bundle, start: start,
-            seed: seed ?? 1,
-            settings: settings, steps: try steps(try root.require("steps")))
+            playCatalogue: try root["playCatalogue"].map(playCatalogue), server: server, bundleID: bundle,
+            start: start, seed: seed ?? 1, settings: settings, steps: try steps(try root.require("steps"), server))
+    }
+
+    /// Reads the settings of the server, under the names of the configuration file of `souk serve`.
+    private func server(_ place: JSONPlace) throws -> Scenario.Server {
+        guard let type = server else {
+            throw place.finding("this scenario needs an entitlement server; run the file with souk scenario run")
+        }
+        try place.checkMembers(["features", "transferMode", "playConsumable"], of: "server")
+        var settings = Scenario.ServerSettings()
+        if let features = place["features"] {
+            let rule = "a feature map should be the path of a file, or the JSON of one"
+            (settings.features, settings.credits) = try read(features, rule) { bytes, _ in
+                let json = try JSONValue(parsing: bytes)
+                return (try FeatureMap(json: json), try CreditTable(json: json))
+            }
+        }
+        if let mode = place["transferMode"] {
+            guard let known = mode.value.stringValue.flatMap(TransferMode.init) else {
+                let all = TransferMode.allCases.map(\.rawValue).joined(separator: ", ")
+                throw mode.finding("this should be one of \(all)")
+            }
+            settings.transferMode = known
+        }
+        if let products = place["playConsumable"] {
+            settings.playConsumables = Set(
+                try (products.elements ?? [products]).map { try $0.identifier(ProductID.self) })
+        }
+        return Scenario.Server(settings: settings, type: type)
     }
 
     /// Reads settings by name, in their order.
@@ -118,17 +148,21 @@ struct ScenarioReader {
             let first = error.errors.first
             throw ScenarioError(
                 file: name, pointer: prefix + (first?.pointer ?? ""), reason: first?.reason ?? error.description)
+        } catch let error as FeatureMapError {
+            throw ScenarioError(file: name, pointer: prefix + error.pointer, reason: "this \(error.reason)")
+        } catch let error as JSONError {
+            throw ScenarioError(file: name, pointer: prefix, reason: "this is not JSON: \(error)")
         }
     }
 
-    private func steps(_ place: JSONPlace) throws -> [ScenarioStep] {
+    private func steps(_ place: JSONPlace, _ server: Scenario.Server?) throws -> [ScenarioStep] {
         guard let elements = place.elements else { throw place.finding("the steps should be a list") }
         guard (1...Self.stepLimit).contains(elements.count) else {
             throw place.finding("a scenario should have 1 to \(Self.stepLimit) steps")
         }
-        var names: Set<String> = []
+        var context = ScenarioContext(answer: server?.type.answer)
         var steps: [ScenarioStep] = []
-        for element in elements { steps.append(try ScenarioStep(element, names: &names)) }
+        for element in elements { steps.append(try ScenarioStep(element, &context)) }
         guard steps.contains(where: \.isExpectation) else {
             throw place.finding("nothing is expected; add a step with \"expect\" or \"refused\"")
         }

@@ -27,25 +27,50 @@ extension Scenario {
         configuration.start = start
         configuration.seed = seed
         configuration.notificationTransport = receiver
-        configuration.notificationsURL = "http://receiver.invalid/"
+        configuration.notificationsURL = Self.notificationsURL
         configuration.playCatalogue = playCatalogue
-        if playCatalogue != nil { configuration.playNotificationsURL = "http://receiver.invalid/google-play" }
+        if playCatalogue != nil { configuration.playNotificationsURL = Self.playNotificationsURL }
         let store = try await SimulatedAppStore.open(configuration)
+        let report: Report
         do {
             for setting in settings { try await store.set(setting.setting, to: setting.value) }
-            var run = try ScenarioRun(store, receiver)
-            var report = Report(file: file, name: name, steps: [])
-            for step in steps {
-                try Task.checkCancellation()
-                report.steps.append(try await run.perform(step))
-                if let done = report.steps.last { watch(done) }
-            }
-            await store.close()
-            return report
+            report = try await run(store, receiver, watch: watch)
         } catch {
             await store.close()
             throw error
         }
+        await store.close()
+        return report
+    }
+
+    /// Opens the server, if the scenario has one, and runs the steps.
+    private func run(
+        _ store: SimulatedAppStore, _ receiver: ScenarioReceiver, watch: (Report.Step) -> Void
+    ) async throws -> Report {
+        guard let server else { return try await run(store, receiver, nil, watch: watch) }
+        let opened = try await server.type.open(server.settings, for: store)
+        receiver.connect(to: opened.handler)
+        let report: Report
+        do { report = try await run(store, receiver, opened, watch: watch) } catch {
+            await opened.close()
+            throw error
+        }
+        await opened.close()
+        return report
+    }
+
+    private func run(
+        _ store: SimulatedAppStore, _ receiver: ScenarioReceiver, _ server: (any ScenarioServer)?,
+        watch: (Report.Step) -> Void
+    ) async throws -> Report {
+        var run = try ScenarioRun(store, receiver, server)
+        var report = Report(file: file, name: name, steps: [])
+        for step in steps {
+            try Task.checkCancellation()
+            report.steps.append(try await run.perform(step))
+            if let done = report.steps.last { watch(done) }
+        }
+        return report
     }
 }
 
@@ -54,6 +79,7 @@ private struct ScenarioRun {
     private let store: SimulatedAppStore
     private let receiver: ScenarioReceiver
     private let handler: any HTTPHandler
+    private let server: (any ScenarioServer)?
     private let key: AppStoreConnectKey
     /// The ids of transactions and devices, by the names of steps.
     private var names: [String: String] = [:]
@@ -70,9 +96,10 @@ private struct ScenarioRun {
 
     private static let answerLimit = 256 << 20
 
-    init(_ store: SimulatedAppStore, _ receiver: ScenarioReceiver) throws {
+    init(_ store: SimulatedAppStore, _ receiver: ScenarioReceiver, _ server: (any ScenarioServer)?) throws {
         self.store = store
         self.receiver = receiver
+        self.server = server
         handler = store.handler
         let api = store.summary.serverAPI
         key = AppStoreConnectKey(
@@ -106,11 +133,17 @@ private struct ScenarioRun {
             return []
         case .calls(let calls):
             for call in calls {
-                let lines = try await perform(call, step)
-                guard lines.isEmpty else {
-                    isStopped = true
+                let result = try await result(of: step) { try await send(try call.request(names, token: token)) }
+                if let lines = end(step, result) {
                     return [.init(pointer: step.pointer, subject: "the store", lines: lines)]
                 }
+            }
+            try await deliver()
+            return []
+        case .present(let presentation):
+            let result = try await result(of: step) { try await send(presentation) }
+            if let lines = end(step, result) {
+                return [.init(pointer: step.pointer, subject: "the server", lines: lines)]
             }
             try await deliver()
             return []
@@ -143,21 +176,65 @@ private struct ScenarioRun {
         var description: String { "\(code): \(reason)" }
     }
 
-    private mutating func perform(_ call: ScenarioCall, _ step: ScenarioStep) async throws -> [Scenario.Report.Line] {
+    /// The result of an action: a difference, or the id that the step can name.
+    private enum Result {
+        case differs([Scenario.Report.Line])
+        case passed(id: String?)
+    }
+
+    /// Compares the answer of an action with the expected one.
+    private func result(of step: ScenarioStep, _ action: () async throws -> JSONValue) async throws -> Result {
         do {
-            let answer = try await send(try call.request(names, token: token))
-            if let refusal = step.refusal { return [.expected("refused: \(refusal)"), .actual("done")] }
-            if let name = step.name {
-                names[name] = ScenarioCall.named.lazy.compactMap { answer[$0]?.stringValue }.first
-            }
-            return []
+            let answer = try await action()
+            if let refusal = step.refusal { return .differs([.expected("refused: \(refusal)"), .actual("done")]) }
+            return .passed(id: ScenarioCall.named.lazy.compactMap { answer[$0]?.stringValue }.first)
         } catch let refusal as Refusal {
-            if step.refusal == refusal.code { return [] }
-            return [.expected(step.refusal.map { "refused: \($0)" } ?? "done"), .actual("refused: \(refusal)")]
+            if step.refusal == refusal.code { return .passed(id: nil) }
+            return .differs([
+                .expected(step.refusal.map { "refused: \($0)" } ?? "done"), .actual("refused: \(refusal)"),
+            ])
         }
     }
 
-    private func send(_ request: HTTPRequest) async throws -> JSONValue {
+    /// Names the id of a passed action. Returns the lines of a difference, which ends the scenario.
+    private mutating func end(_ step: ScenarioStep, _ result: Result) -> [Scenario.Report.Line]? {
+        switch result {
+        case .passed(let id):
+            if let name = step.name, let id { names[name] = id }
+            return nil
+        case .differs(let lines):
+            isStopped = true
+            return lines
+        }
+    }
+
+    /// Presents purchases to the server, as an app does. Returns the server's last answer.
+    private func send(_ presentation: ScenarioPresentation) async throws -> JSONValue {
+        var answer: JSONValue = [:]
+        let requests: [HTTPRequest]
+        do { requests = try await presentation.requests(store, names) } catch let error as SimulatorError {
+            throw Refusal(code: error.code.rawValue, reason: error.reason)
+        }
+        for request in requests {
+            answer = try await sendToServer(request)
+            if let rejected = answer["rejected"]?[0] {
+                throw Refusal(
+                    code: rejected["code"]?.stringValue ?? "", reason: rejected["detail"]?.stringValue ?? "")
+            }
+        }
+        return answer
+    }
+
+    private func sendToServer(_ request: HTTPRequest) async throws -> JSONValue {
+        guard let server else { throw Refusal(code: "notNow", reason: "The scenario has no server.") }
+        var request = request
+        request.headers["Authorization"] = "Bearer \(server.publicKey)"
+        return try await send(request, to: server.handler)
+    }
+
+    private func send(_ request: HTTPRequest) async throws -> JSONValue { try await send(request, to: handler) }
+
+    private func send(_ request: HTTPRequest, to handler: any HTTPHandler) async throws -> JSONValue {
         let response = await handler.respond(to: request).response()
         let body = try await response.body.collect(upTo: Self.answerLimit)
         let json =
@@ -176,8 +253,16 @@ private struct ScenarioRun {
         try key.token(at: store.configuration.baseClock.now())
     }
 
-    /// Delivers the due notifications. Does nothing while the store sends no notifications.
+    /// Delivers the due notifications, and lets the server do its work, which can cause notifications again.
     private func deliver() async throws {
+        try await deliverNotifications()
+        guard let server else { return }
+        try await server.doDueWork()
+        try await deliverNotifications()
+    }
+
+    /// Delivers the due notifications. Does nothing while the store sends no notifications.
+    private func deliverNotifications() async throws {
         do {
             try await store.deliverNotifications()
         } catch let error as SimulatorError where error.code == .notNow {}
@@ -193,6 +278,9 @@ private struct ScenarioRun {
         case .endpoint(let endpoint, let values, let list):
             let answer = SignedContent.decoded(try await send(Self.request(endpoint, values, names)))
             return list.flatMap { answer[$0] } ?? answer
+        case .answer(let customer, _):
+            return try await sendToServer(
+                HTTPRequest(method: .get, url: "/v1/customers/\(PercentEncoding.encode(customer))"))
         case .notifications(let account):
             return .array(
                 try notifications(of: account).filter { seen.insert(.notification($0.number)).inserted }

@@ -25,6 +25,7 @@ struct ScenarioShape {
         case .playNotifications:
             (schema, named, shorthand) = Self.list(of: StoreControlWire.PlayNotification.self, Self.playType)
         case .playAttempts: (schema, named, shorthand) = Self.list(of: PlaySendAttempt.self, Self.playType)
+        case .answer(_, let answer): (schema, named, shorthand) = (answer.json, answer.named, nil)
         }
     }
 

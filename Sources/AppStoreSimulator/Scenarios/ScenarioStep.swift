@@ -10,11 +10,20 @@ struct ScenarioStep: Sendable {
     enum Action: Sendable {
         /// Requests to the store, one for most actions.
         case calls([ScenarioCall])
+        /// An app presents purchases to the server.
+        case present(ScenarioPresentation)
         /// Sets the responses of the receiver to later notifications.
         case receiver(ScenarioReceiver.Script)
         /// Sets the answer of the receiver to later realtime requests.
         case realtime(ScenarioReceiver.RealtimeAnswer)
         case expect(ScenarioExpectation)
+
+        fileprivate var canBeRefused: Bool {
+            switch self {
+            case .calls, .present: true
+            case .receiver, .realtime, .expect: false
+            }
+        }
     }
 
     let pointer: String
@@ -35,8 +44,8 @@ struct ScenarioStep: Sendable {
 
     private static let members = ["note", "as", "refused"]
 
-    /// Reads a step. `names` are the names of earlier steps; the names of this one are added.
-    init(_ place: JSONPlace, names: inout Set<String>) throws {
+    /// Reads a step. `context` has the names of earlier steps; the names of this one are added.
+    init(_ place: JSONPlace, _ context: inout ScenarioContext) throws {
         let members = try place.object(or: "a step should be a JSON object")
         let words = members.keys.filter { !Self.members.contains($0) }
         guard let word = words.first else { throw place.finding("a step needs an action or an expectation") }
@@ -48,20 +57,22 @@ struct ScenarioStep: Sendable {
             throw here.finding("there is no action \"\(word)\"; Documentation/Formats.md lists them")
         }
         note = try place["note"]?.text(0...1000).printable ?? ""
-        let action = try reader.read(here, names)
+        let action = try reader.read(here, context)
         let calls: [ScenarioCall] = if case .calls(let calls) = action { calls } else { [] }
         name = try place["as"].map { place in
             guard calls.count == 1, calls[0].returnsID else {
                 throw place.finding("\(word) creates nothing that could have a name; remove \"as\"")
             }
-            return try Self.newName(place, &names)
+            return try Self.newName(place, &context.names)
         }
         refusal = try place["refused"].map { place in
-            guard !calls.isEmpty else { throw place.finding("the store cannot refuse \(word); remove \"refused\"") }
+            guard action.canBeRefused else {
+                throw place.finding("the store cannot refuse \(word); remove \"refused\"")
+            }
             if let number = place.value.intValue { return "\(number)" }
             return try place.text(1...100)
         }
-        if case .expect(let expectation) = action { names.formUnion(expectation.names) }
+        if case .expect(let expectation) = action { context.names.formUnion(expectation.names) }
         self.action = action
         pointer = place.pointer
         title =
@@ -83,7 +94,7 @@ struct ScenarioStep: Sendable {
 /// The words for actions: the id of each endpoint that is an action, and a few shorter forms.
 enum ScenarioWords {
     struct Word: Sendable {
-        var read: @Sendable (JSONPlace, Set<String>) throws -> ScenarioStep.Action
+        var read: @Sendable (JSONPlace, ScenarioContext) throws -> ScenarioStep.Action
         /// The values of the action, for the title of the step.
         var line: @Sendable (JSONValue) -> String = ScenarioWords.line
     }
@@ -93,22 +104,24 @@ enum ScenarioWords {
     /// The words that are not the id of an endpoint, or that have another form.
     static let special: [String: Word] = [
         "expect": Word {
-            .expect(try ScenarioExpectation($0, names: $1))
+            .expect(try ScenarioExpectation($0, $1))
         } line: {
             $0.objectValue.map(ScenarioExpectation.line) ?? ""
         },
-        "receiver": Word { place, _ in .receiver(try ScenarioReceiver.Script(place)) },
-        "realtime": Word { place, _ in .realtime(try ScenarioReceiver.RealtimeAnswer(place)) },
+        "receiver": Word { .receiver(try ScenarioReceiver.Script($0, $1)) },
+        "realtime": Word { .realtime(try ScenarioReceiver.RealtimeAnswer($0, $1)) },
         "advance": Word(read: advance), "set": Word(read: set, line: settings),
-        "approve": Word { .calls([try answer($0, $1, .approve)]) },
-        "decline": Word { .calls([try answer($0, $1, .decline)]) },
-        "serverAPI": Word { .calls([try .serverAPI($0, names: $1)]) },
-        "extendRenewal": Word { .calls([try .extendRenewal($0, names: $1)]) },
+        "approve": Word { .calls([try answer($0, $1.names, .approve)]) },
+        "decline": Word { .calls([try answer($0, $1.names, .decline)]) },
+        "serverAPI": Word { .calls([try .serverAPI($0, names: $1.names)]) },
+        "present": Word { .present(try .transactions($0, $1)) },
+        "playPresent": Word { .present(try .playPurchase($0, $1)) },
+        "extendRenewal": Word { .calls([try .extendRenewal($0, names: $1.names)]) },
     ]
 
     private static let endpoints: [String: Word] = Dictionary(
         uniqueKeysWithValues: StoreEndpoints.all.filter(\.isAction).map { endpoint in
-            (endpoint.id, Word { .calls([try ScenarioCall(endpoint, $0, names: $1)]) })
+            (endpoint.id, Word { .calls([try ScenarioCall(endpoint, $0, names: $1.names)]) })
         })
 
     private static func endpoint(_ id: String) -> Endpoint<StoreHandler> {
@@ -120,7 +133,7 @@ enum ScenarioWords {
 
     /// Reads a duration or an instant as a string, or the body of the endpoint.
     private static func advance(
-        _ place: JSONPlace, _ names: Set<String>
+        _ place: JSONPlace, _ context: ScenarioContext
     ) throws -> ScenarioStep.Action {
         var place = place
         if let text = place.value.stringValue {
@@ -129,7 +142,7 @@ enum ScenarioWords {
             }
             place = JSONPlace(value: Self.json(advance), pointer: place.pointer)
         }
-        return .calls([try ScenarioCall(endpoint("advance"), place, names: names)])
+        return .calls([try ScenarioCall(endpoint("advance"), place, names: context.names)])
     }
 
     private static func json(_ advance: StoreControlWire.Advance) -> JSONValue {
@@ -141,7 +154,7 @@ enum ScenarioWords {
     }
 
     /// Reads settings by name.
-    private static func set(_ place: JSONPlace, _ names: Set<String>) throws -> ScenarioStep.Action {
+    private static func set(_ place: JSONPlace, _ context: ScenarioContext) throws -> ScenarioStep.Action {
         let settings = try ScenarioReader.settings(place)
         guard !settings.isEmpty else { throw place.finding("nothing is set; name a setting and its value") }
         var calls: [ScenarioCall] = []
@@ -149,7 +162,7 @@ enum ScenarioWords {
             let members: JSONValue = ["setting": .string(setting.setting.name), "value": setting.value]
             calls.append(
                 try ScenarioCall(
-                    endpoint("set"), JSONPlace(value: members, pointer: place.pointer), names: names))
+                    endpoint("set"), JSONPlace(value: members, pointer: place.pointer), names: context.names))
         }
         return .calls(calls)
     }

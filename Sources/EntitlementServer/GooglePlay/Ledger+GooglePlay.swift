@@ -141,13 +141,19 @@ extension LedgerTransaction {
         try keep(row, token: fetch.token)
     }
 
-    /// Gives a purchase that no customer has presented to the customers of the purchase that it continues. The token of
-    /// its account has priority.
+    /// Gives a purchase that no customer has presented to the customers of the purchase that it continues. A customer
+    /// whom the token of its account names has priority.
     private mutating func inheritHolders(of fetch: PlayFetch, _ purchase: PlayFetch.Purchase) throws {
-        guard purchase.transaction.appAccountToken == nil, let token = fetch.formerToken else { return }
+        guard let token = fetch.formerToken else { return }
         let former = PlayFetch.original(token, of: fetch.packageName)
         for holder in try withoutErased(holders(of: former)) {
-            try addClaim(of: claimant(holder, for: holder, of: fetch.original), on: fetch.original)
+            let claimant = try claimant(holder, for: holder, of: fetch.original)
+            if purchase.transaction.appAccountToken != nil,
+                try refuses(purchase.transaction, presentedBy: claimant)
+            {
+                continue
+            }
+            try addClaim(of: claimant, on: fetch.original)
         }
     }
 

@@ -29,7 +29,7 @@ extension WireSchema {
         .required("purchases", .array(.purchase)), .required("managementURL", WireSchema.text.orNull),
     ]
 
-    static let customer = named("Customer") { .object(customerMembers) }
+    package static let customer = named("Customer") { .object(customerMembers) }
 
     private static let feature = named("Feature") {
         .object([

@@ -40,7 +40,10 @@ enum GooglePlayOptions {
     private static let pushAccount = "play-rtdn-account"
 
     /// The service account with which a simulated Google Play pushes notifications.
-    private static let simulatorAccount = "play-notifications@souk-simulator.iam.gserviceaccount.com"
+    static let simulatorAccount = "play-notifications@souk-simulator.iam.gserviceaccount.com"
+
+    /// The path of the keys with which a simulated Google Play signs the tokens of its notifications.
+    static let simulatorKeysPath = "/oauth2/v3/certs"
 
     /// Returns the Google Play of an app; `nil` without a package name. Throws `UsageError` when an option is missing, or
     /// is given without the package name.
@@ -98,7 +101,7 @@ enum GooglePlayOptions {
                 "--\(audience) needs --\(pushAccount) EMAIL: the service account that the push subscription authenticates with"
             )
         }
-        let keysURL = base.map { $0 + "/oauth2/v3/certs" } ?? GooglePlayPushVerifier.googleKeysURL
+        let keysURL = base.map { $0 + simulatorKeysPath } ?? GooglePlayPushVerifier.googleKeysURL
         return .init(
             verifier: GooglePlayPushVerifier(keysURL: keysURL, transport: transport),
             token: PushToken(audience: expected, email: email))

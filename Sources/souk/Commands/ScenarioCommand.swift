@@ -54,9 +54,11 @@ enum ScenarioCommand {
     private static func read(_ file: String) throws -> Scenario {
         do {
             guard file != "-" else {
-                return try Scenario(parsing: try InputFile.read(file), file: "standard input", folder: "")
+                return try Scenario(
+                    parsing: try InputFile.read(file), file: "standard input", folder: "",
+                    server: ScenarioEntitlementServer.self)
             }
-            return try Scenario(contentsOf: file)
+            return try Scenario(contentsOf: file, server: ScenarioEntitlementServer.self)
         } catch let error as ScenarioError {
             throw UsageError(error.description)
         }

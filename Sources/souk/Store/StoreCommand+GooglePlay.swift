@@ -98,6 +98,13 @@ extension StoreCommand {
             play("decline", "Cancel a purchase that waits for its payment"),
             play("cancel", "Turn the renewal of a subscription off"),
             play("restart", "Turn the renewal of a cancelled subscription on again"),
+            action("play resubscribe TOKEN", "Buy a subscription that has ended again, without the app") {
+                client, arguments in
+                try await client.ask(
+                    .post, "/play/purchases/\(arguments.operands[0])/resubscribe",
+                    as: StoreControlWire.PlayPurchase.self
+                ) { "\($0.productID): order \($0.orderID), token \($0.purchaseToken)" }
+            },
             action("play pause TOKEN DURATION", "Pause a subscription from the end of its period on, such as for P1M") {
                 client, arguments in
                 guard let period = SubscriptionPeriod(iso8601: arguments.operands[1]) else {

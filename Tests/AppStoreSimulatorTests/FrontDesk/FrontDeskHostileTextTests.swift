@@ -23,7 +23,7 @@ struct FrontDeskHostileTextTests {
         (async () => {
           const pause = (milliseconds) => new Promise((done) => setTimeout(done, milliseconds));
           const isVisible = (element) => element.getClientRects().length > 0;
-          const faults = [], sheet = document.querySelector("#sheet"), seen = { accounts: 0, dialogs: 0 };
+          const faults = [], sheet = document.querySelector("#sheet"), seen = { accounts: 0, dialogs: 0, purchases: 0 };
           const check = (place) => {
             if (document.scripts.length !== 1) faults.push(place + ": another script");
             for (const element of document.querySelectorAll("*")) {
@@ -41,7 +41,7 @@ struct FrontDeskHostileTextTests {
             }
           };
           const accounts = [...document.querySelectorAll("#accounts a")].map((link) => [link.getAttribute("href"), link.querySelector(".name").textContent]);
-          for (const [view, name] of [...accounts, ["#/families"], ["#/notifications"], ["#/retention"], ["#/scenarios"], ["#/settings"]]) {
+          for (const [view, name] of [...accounts.flatMap((account) => [account, ["#/play"]]), ["#/families"], ["#/notifications"], ["#/retention"], ["#/scenarios"], ["#/settings"]]) {
             location.hash = view;
             await pause(500);
             if (name !== undefined) {
@@ -50,6 +50,7 @@ struct FrontDeskHostileTextTests {
               for (let waits = 0; waits < 40 && !isShown(); waits += 1) await pause(250);
               if (!isShown()) faults.push(view + ": another account is shown");
             }
+            if (view === "#/play") seen.purchases += [...document.querySelectorAll("#play-purchases li")].filter(isVisible).length;
             for (const fold of [...document.querySelectorAll("main [aria-expanded=false]")].filter(isVisible).slice(0, 3)) fold.click();
             for (const fold of document.querySelectorAll("details")) fold.open = true;
             await pause(50);
@@ -70,9 +71,15 @@ struct FrontDeskHostileTextTests {
         let receiver = Receiver { _ in 500 }
         let catalogue = try Catalogue(
             parsing: HostileCatalogue.json(Self.texts.joined()).encoded(), file: "hostile.storekit")
+        let playCatalogue = try PlayCatalogue(
+            parsing: HostileCatalogue.play(Self.texts.joined()).encoded(), file: "hostile.play.json")
+        let folder = try ScratchFolder()
+        try PlayFixtures.writeKeys(to: folder)
         try await TestStore.with(
+            in: folder,
             change: {
                 $0.catalogue = catalogue
+                $0.playCatalogue = playCatalogue
                 $0.notificationTransport = receiver
             }
         ) { test in
@@ -89,6 +96,7 @@ struct FrontDeskHostileTextTests {
             #expect(answers.first?["faults"] == [], "\(answers)")
             #expect((answers.first?["seen"]?["accounts"]?.intValue ?? 0) >= Self.texts.count)
             #expect((answers.first?["seen"]?["dialogs"]?.intValue ?? 0) > 60, "\(answers)")
+            #expect((answers.first?["seen"]?["purchases"]?.intValue ?? 0) >= 2 * Self.texts.count, "\(answers)")
         }
     }
 
@@ -137,6 +145,15 @@ private struct HostileNames {
         for name in [account, other] { try await store.createAccount(name) }
         _ = try await store.createFamily(FamilyName(unchecked: text), organizer: account)
         try await store.set(.notificationsURL, to: .string("http://127.0.0.1:1/" + text))
+        try await store.set(.playNotificationsURL, to: .string("http://127.0.0.1:1/" + text))
+        let bodies: [StoreControlWire.PlayBuy] = [
+            .init(productID: "plus", obfuscatedAccountID: text, obfuscatedProfileID: text),
+            .init(productID: "coins", quantity: 2, obfuscatedAccountID: text),
+        ]
+        var token = ""
+        for buy in bodies { token = try await store.playBuy(buy, for: account).purchaseToken }
+        _ = try await store.requestPlayChargeback(token)
+        try await store.deliverPlayNotifications()
         let products = store.catalogues.home.products.map(\.id)
         for product in products { try await test.buy(product, account) }
         let bought = try #require(try await store.transactions(of: account).first).transactionID
@@ -146,7 +163,7 @@ private struct HostileNames {
         path = [
             "account": account.rawValue, "member": account.rawValue, "family": text, "product": products[1].rawValue,
             "device": device, "transaction": bought.rawValue, "notification": UUID().uuidString,
-            "setting": "notificationsURL", "message": "message",
+            "setting": "notificationsURL", "message": "message", "purchase": token,
         ].mapValues(PercentEncoding.encode)
         values = [
             "account": .string(account.rawValue), "organizer": .string(other.rawValue), "name": .string("c" + text),
@@ -179,7 +196,7 @@ extension TestStore {
         for (table, column) in [
             ("device", "id"), ("notification", "type"), ("notification", "subtype"), ("attempt", "result"),
             ("purchase", "currency"), ("run", "currency"), ("subscription", "next_currency"),
-            ("promoted_purchase", "offer"),
+            ("promoted_purchase", "offer"), ("play_attempt", "result"),
         ] {
             let rows = try #require(state["tables"]?[table]?.arrayValue)
             #expect(!rows.isEmpty, "\(table)")
@@ -192,7 +209,38 @@ extension TestStore {
                     return row
                 })
         }
+        for (table, places) in [
+            (
+                "play_purchase",
+                [
+                    ["subscription", "_0", "info", "title"], ["subscription", "_0", "terms", "basePlanID"],
+                    ["subscription", "_0", "terms", "offerID"], ["product", "_0", "info", "title"],
+                    ["product", "_0", "optionID"],
+                ]
+            ),
+            ("play_order", [["state"], ["subscriptionDetails", "offerPhase"], ["total", "currencyCode"]]),
+        ] {
+            let rows = try #require(state["tables"]?[table]?.arrayValue)
+            #expect(!rows.isEmpty, "\(table)")
+            state["tables"]?[table] = .array(
+                try rows.map { row in
+                    var row = row
+                    count += 1
+                    var body = try JSONValue(parsing: try #require(row["body"]?.stringValue))
+                    for place in places { body = Self.writing(texts[count % texts.count], at: place[...], in: body) }
+                    row["body"] = .string(body.text())
+                    return row
+                })
+        }
         try await store.importState(state)
+    }
+
+    /// Returns a document with a string at a place, if the object there exists.
+    private static func writing(_ text: String, at place: ArraySlice<String>, in value: JSONValue) -> JSONValue {
+        guard let name = place.first else { return .string(text) }
+        guard case .object(var members) = value, place.count == 1 || members[name] != nil else { return value }
+        members[name] = writing(text, at: place.dropFirst(), in: members[name] ?? .null)
+        return .object(members)
     }
 }
 
@@ -223,6 +271,42 @@ extension TestStore {
 
 /// A catalogue with hostile text in every member that the page shows.
 enum HostileCatalogue {
+    /// A catalogue of Google Play. Its identifiers cannot be hostile.
+    static func play(_ hostile: String) -> JSONValue {
+        let listings: JSONValue = [["languageCode": "en-US", "title": .string(hostile)]]
+        let tags: JSONValue = [["tag": .string(hostile)]]
+        let price: JSONValue = ["currencyCode": "USD", "units": "4"]
+        return [
+            "packageName": "com.example.hostile", "regionCode": "US",
+            "oneTimeProducts": [
+                [
+                    "productId": "coins", "listings": listings,
+                    "purchaseOptions": [
+                        [
+                            "purchaseOptionId": "buy", "state": "ACTIVE", "offerTags": tags,
+                            "buyOption": ["multiQuantityEnabled": true],
+                            "regionalPricingAndAvailabilityConfigs": [["regionCode": "US", "price": price]],
+                        ]
+                    ],
+                ]
+            ],
+            "subscriptions": [
+                [
+                    "productId": "plus", "listings": listings,
+                    "basePlans": [
+                        [
+                            "basePlanId": "monthly", "state": "ACTIVE", "offerTags": tags,
+                            "autoRenewingBasePlanType": ["billingPeriodDuration": "P1M"],
+                            "regionalConfigs": [
+                                ["regionCode": "US", "newSubscriberAvailability": true, "price": price]
+                            ],
+                        ]
+                    ],
+                ]
+            ],
+        ]
+    }
+
     static func json(_ hostile: String) -> JSONValue {
         let text = JSONValue.string(hostile)
         let localizations: JSONValue = [["displayName": text, "description": text, "locale": "en_US"]]

@@ -51,6 +51,10 @@ struct FrontDeskPlayTests {
             steps += [
                 DeskStep.wait("\(Self.state) === 'expired'"), ["text": "#play-purchases .legend"],
                 ["count": "#play-orders tbody tr"], ["text": "#play-orders tbody td.number"], DeskStep.fits,
+                Self.press("Resubscribe"), DeskStep.result("bought the subscription again"), DeskStep.command,
+                DeskStep.wait("\(Self.state) === 'active'"),
+                DeskStep.wait(
+                    "document.querySelectorAll('#play-purchases button[aria-label^=Resubscribe]').length === 0"),
             ]
             let answers = try await test.browse(steps, at: "#/play", width: width)
             let token = try #require(try await test.store.playPurchases(of: "anna").first).purchaseToken
@@ -64,6 +68,8 @@ struct FrontDeskPlayTests {
             #expect(answers[2 + actions.count] == "Free trialOfferRevoked")
             #expect(answers[3 + actions.count] == 2 && answers[4 + actions.count] == "$2.00Offer")
             #expect(answers[5 + actions.count] == true)
+            let words = answers[6 + actions.count].stringValue
+            #expect(words?.hasPrefix("souk store play resubscribe \(token)") == true, "\(answers)")
         }
     }
 

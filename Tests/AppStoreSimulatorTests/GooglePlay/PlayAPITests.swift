@@ -391,6 +391,43 @@ struct PlayAPITests {
         }
     }
 
+    @Test func `a quota counts the authenticated requests of a day of virtual time`() async throws {
+        try await TestStore.withPlay { test, client in
+            let token = try await test.playBuy("coins").purchaseToken
+            let path = "/purchases/products/coins/tokens/\(token)"
+            try await test.store.set(.playQuota, to: 2)
+            var stranger = client
+            stranger.token = "unknown"
+            try await stranger.refuses(401, "authError", .get, path)
+            #expect(try await client.send(.get, path).status == 200)
+            try await client.refuses(404, "orderNotFound", .get, "/orders/GPA.1")
+            try await client.refuses(429, "rateLimitExceeded", .post, path + ":consume")
+            try await client.refuses(429, "rateLimitExceeded", .get, "/unknown")
+            #expect(try await test.store.playPurchase(token).isConsumed == false)
+            // 10:00 of the same day, and the next day.
+            _ = try await test.store.advance(.init(seconds: 13 * 3600))
+            try await client.refuses(429, "rateLimitExceeded", .get, path)
+            _ = try await test.store.advance(.init(seconds: 3600))
+            _ = try await client.send(.post, path + ":consume")
+            #expect(try await test.store.playPurchase(token).isConsumed == true)
+            #expect(try await client.send(.get, path).status == 200)
+            try await client.refuses(429, "rateLimitExceeded", .get, path)
+            try await test.store.set(.playQuota, to: 3)
+            #expect(try await client.send(.get, path).status == 200)
+            try await client.refuses(429, "rateLimitExceeded", .get, path)
+            try await test.store.set(.playQuota, to: "off")
+            #expect(try await client.send(.get, path).status == 200)
+        }
+    }
+
+    @Test func `a quota is a number of requests, or off`() throws {
+        for bad in [0, -1, 1_000_001, 1.5, true, "1.5", "many", "", .null] as [JSONValue] {
+            #expect(throws: SimulatorError(.invalidValue, "")) { try StoreSetting.playQuota.value(of: bad) }
+        }
+        #expect(try StoreSetting.playQuota.value(of: "20") == 20 && StoreSetting.playQuota.value(of: "off") == "off")
+        #expect(StoreSetting.playQuota.defaultValue == "off" && PlayRules(["playQuota": "off"]).dailyQuota == nil)
+    }
+
     @Test func `an injected error or latency has a value that is known`() async throws {
         for bad in ["404", "429.0", "0429", "on", ""] {
             #expect(throws: SimulatorError(.invalidValue, "")) { try StoreSetting.playAPIError.value(of: .string(bad)) }

@@ -179,8 +179,11 @@ extension TestStore {
     }
 
     /// Buys and acknowledges. Returns the token.
-    func playSubscribe(_ product: ProductID, _ plan: String, offer: String? = nil) async throws -> String {
-        let token = try await playBuy(product, plan, offer: offer).purchaseToken
+    func playSubscribe(
+        _ product: ProductID, _ plan: String, offer: String? = nil, account: AccountName = "anna",
+        change: (inout StoreControlWire.PlayBuy) -> Void = { _ in }
+    ) async throws -> String {
+        let token = try await playBuy(product, plan, offer: offer, account: account, change: change).purchaseToken
         _ = try await store.perform(.acknowledge, onPlayPurchase: token)
         return token
     }

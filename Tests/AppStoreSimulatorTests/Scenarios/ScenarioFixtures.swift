@@ -9,10 +9,16 @@ enum Scenarios {
     static let folder = URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appendingPathComponent("Examples/Scenarios").path
 
+    /// The shipped scenarios without a server. `ScenarioCommandTests` runs the others.
     static let shipped: [String] = {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
-        return names.filter { $0.hasSuffix(".json") }.sorted()
+        return names.filter { $0.hasSuffix(".json") && !hasServer($0) }.sorted()
     }()
+
+    private static func hasServer(_ name: String) -> Bool {
+        let bytes = (try? Data(contentsOf: URL(fileURLWithPath: "\(folder)/\(name)"))).map(Array.init) ?? []
+        return (try? JSONValue(parsing: bytes))?["server"] != nil
+    }
 
     /// Returns the text of a scenario with these steps and `Fixtures.catalogue`.
     static func text(_ steps: String, _ more: String = "") -> String {

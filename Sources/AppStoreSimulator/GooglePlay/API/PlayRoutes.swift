@@ -68,7 +68,11 @@ struct PlayRoutes: HTTPHandler {
     }
 
     private func answer(to request: HTTPRequest, _ rules: PlayRules) -> HTTPReply {
-        rules.failure.map { .ready($0.response) } ?? router.respond(to: request)
+        if let failure = rules.failure { return .ready(failure.response) }
+        guard play.countRequest(at: store.clock.now()) else {
+            return .ready(PlayRules.quotaExceeded.response)
+        }
+        return router.respond(to: request)
     }
 
     private func token(_ request: HTTPRequest) async -> HTTPResponse {

@@ -40,6 +40,49 @@ struct PlaySale {
             obfuscatedProfileID: buy.obfuscatedProfileID, isTest: buy.isTest ?? false)
     }
 
+    // MARK: - Outside the app
+
+    /// Returns a new purchase of the product and base plan of a subscription that has ended, as the customer makes it in
+    /// the Play Store's list of subscriptions, and its effects.
+    ///
+    /// Throws `SimulatorError` and `PlayRefusal`.
+    func resubscription(of token: String, _ tokens: PlayTokens) throws -> (PlayPurchase, [PlayEffect]) {
+        let subscriptions = try records.entries(of: account).compactMap { entry in
+            if case .subscription(let purchase) = entry.purchase { purchase } else { nil as PlaySubscription? }
+        }
+        guard let old = subscriptions.first(where: { $0.info.token.hasSameBytes(as: token) }) else {
+            throw SimulatorError(.notNow, "A one-time product is not bought again outside the app.")
+        }
+        let ofProduct = subscriptions.filter {
+            $0.info.productID == old.info.productID && $0.state != .pendingPurchaseCanceled
+        }
+        guard old.state == .expired, old.cancellation?.by != .replacement,
+            ofProduct.last?.info.token == old.info.token
+        else {
+            throw SimulatorError(
+                .notNow, "Only the last subscription of \(old.info.productID) that has ended is bought again.")
+        }
+        guard let end = old.endedAt, now <= SubscriptionPeriod.years(1).end(from: end) else {
+            throw SimulatorError(.notNow, "The subscription ended more than a year ago.")
+        }
+        let plan = catalogue.subscription(old.info.productID)?.basePlans.first {
+            $0.id.hasSameBytes(as: old.terms.basePlanID)
+        }
+        guard let plan, let terms = PlayTerms(plan, nil, in: old.info.regionCode), terms.kind != .prepaid else {
+            throw SimulatorError(
+                .unknownProduct, "The base plan is not sold in \(old.info.regionCode), or does not renew.")
+        }
+        let info = PlayPurchaseInfo(
+            token: tokens.token, account: account, regionCode: old.info.regionCode, productID: old.info.productID,
+            title: old.info.title, orderID: tokens.orderID, isTest: old.info.isTest)
+        let former = PlaySubscription.Former(
+            token: old.info.token, obfuscatedAccountID: old.info.obfuscatedAccountID,
+            obfuscatedProfileID: old.info.obfuscatedProfileID)
+        var purchase = PlaySubscription(info, terms, after: former, at: now)
+        let effects = try purchase.begin(at: now)
+        return (.subscription(purchase), effects)
+    }
+
     // MARK: - One-time products
 
     private func purchase(

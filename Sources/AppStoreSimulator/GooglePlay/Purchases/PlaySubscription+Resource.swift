@@ -21,10 +21,14 @@ extension PlaySubscription {
             $0.linkedPurchaseToken = replacement?.token
             $0.lineItems = [deferredLineItem, lineItem].compactMap(\.self)
             $0.testPurchase = info.isTest ? API.Presence() : nil
-            if info.obfuscatedAccountID != nil || info.obfuscatedProfileID != nil {
-                $0.externalAccountIdentifiers = API.ExternalAccountIdentifiers {
-                    $0.obfuscatedExternalAccountId = info.obfuscatedAccountID
-                    $0.obfuscatedExternalProfileId = info.obfuscatedProfileID
+            $0.externalAccountIdentifiers = API.ExternalAccountIdentifiers(
+                info.obfuscatedAccountID, info.obfuscatedProfileID)
+            // Google removes the context with the acknowledgement.
+            if let former, !info.isAcknowledged {
+                $0.outOfAppPurchaseContext = API.OutOfAppPurchaseContext {
+                    $0.expiredPurchaseToken = former.token
+                    $0.expiredExternalAccountIdentifiers = API.ExternalAccountIdentifiers(
+                        former.obfuscatedAccountID, former.obfuscatedProfileID)
                 }
             }
             switch state {
@@ -194,6 +198,17 @@ extension PlayProductPurchase {
                     }
                 }
             ]
+        }
+    }
+}
+
+extension AndroidPublisher.ExternalAccountIdentifiers {
+    /// Returns `nil` without ids.
+    fileprivate init?(_ accountID: String?, _ profileID: String?) {
+        guard accountID != nil || profileID != nil else { return nil }
+        self.init {
+            $0.obfuscatedExternalAccountId = accountID
+            $0.obfuscatedExternalProfileId = profileID
         }
     }
 }

@@ -45,6 +45,13 @@ struct PlaySubscription: Codable, Sendable, Hashable {
         var orderID: String?
     }
 
+    /// The subscription of the same product that ended before the customer bought this one outside the app.
+    struct Former: Codable, Sendable, Hashable {
+        var token: String
+        var obfuscatedAccountID: String?
+        var obfuscatedProfileID: String?
+    }
+
     var info: PlayPurchaseInfo
     var terms: PlayTerms
     var state = State.pending
@@ -75,6 +82,8 @@ struct PlaySubscription: Codable, Sendable, Hashable {
     private(set) var cancellation: Cancellation?
     private(set) var endedAt: Date?
     let replacement: Replacement?
+    /// The former subscription of a purchase outside the app; `nil` for a purchase in the app.
+    let former: Former?
     /// The latest change of the price for existing subscribers.
     var priceChange: PriceChange?
     /// The latest consent to a higher price after an offer.
@@ -82,10 +91,14 @@ struct PlaySubscription: Codable, Sendable, Hashable {
     /// Counts the changes; the `etag` is made from it.
     var revision = 0
 
-    init(_ info: PlayPurchaseInfo, _ terms: PlayTerms, replacing replacement: Replacement? = nil, at instant: Date) {
+    init(
+        _ info: PlayPurchaseInfo, _ terms: PlayTerms, replacing replacement: Replacement? = nil,
+        after former: Former? = nil, at instant: Date
+    ) {
         self.info = info
         self.terms = terms
         self.replacement = replacement
+        self.former = former
         startedAt = instant
         periodStart = instant
         paidUntil = instant

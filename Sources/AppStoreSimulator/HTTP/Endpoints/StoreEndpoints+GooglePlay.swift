@@ -45,6 +45,11 @@ extension StoreEndpoints {
         action("cancel", "playCancel", "Turn the renewal of a subscription off", .cancel),
         action("restart", "playRestart", "Turn the renewal of a cancelled subscription on again", .restart),
         endpoint(
+            .post, purchasePath + "/resubscribe", "playResubscribe",
+            "Buy a subscription that has ended again, in the Play Store and without the app",
+            refusals: [.notNow, .unknownProduct]
+        ) { call in try await call.store.playResubscribe(call.path["purchase"]) },
+        endpoint(
             .post, purchasePath + "/pause", "playPause", "Pause a subscription from the end of its period on",
             taking: StoreControlWire.PlayPause.self, refusals: [.notNow, .invalidValue]
         ) { call, body in
