@@ -10,7 +10,7 @@ enum Schema {
         dialect == .postgreSQL
             ? [
                 baseline, programs, answerDigests, LedgerEvent.digests, figures, auditLog, operations, figureSums,
-                grantedCredit, refunds, batches, googlePlay,
+                grantedCredit, refunds, batches, googlePlay, doublePayments,
             ]
             : history
     }
@@ -146,6 +146,7 @@ enum Schema {
         refunds,
         batches,
         googlePlay,
+        doublePayments,
     ]
 }
 

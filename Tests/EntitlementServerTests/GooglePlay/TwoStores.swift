@@ -163,6 +163,39 @@ struct TwoStores {
         return named(products)
     }
 
+    /// The features whose reason warns of several payments, one for each subscription.
+    func warnedFeatures() async throws -> [String] {
+        try await answer().features.filter { $0.because.contains("subscriptions pay for this") }.map(\.name)
+    }
+
+    /// The number of events about double payments. The numbers of the pending events do not matter.
+    func warnings() async throws -> Int {
+        try bench.database.read {
+            try #require(
+                try $0.first("SELECT count(*) AS n FROM event WHERE type = 'customer.paidTwice'"))["n"]
+        }
+    }
+
+    /// The features that several subscriptions pay for by the books of both stores, one for each subscription.
+    func featuresPaidTwice() async throws -> [String] {
+        let now = store.clock.now()
+        var payers: [ProductID] = []
+        let client = play.client()
+        for purchase in try await store.playPurchases(of: Self.account) where purchase.kind == "subscription" {
+            guard ["active", "inGracePeriod"].contains(purchase.state), let end = purchase.expiryTime, end > now,
+                let json = try? await client.subscription(PurchaseToken(unchecked: purchase.purchaseToken)),
+                json["lineItems"]?[0]?["autoRenewingPlan"]?["autoRenewEnabled"] == true
+            else { continue }
+            payers.append(purchase.productID)
+        }
+        payers += try await store.subscriptions(of: Self.account).filter { subscription in
+            subscription.autoRenews
+                && (subscription.status == .active || subscription.status == .gracePeriod)
+        }.map(\.productID)
+        let names = payers.flatMap { Self.features.features(of: $0, kind: .autoRenewableSubscription) }
+        return names.filter { name in names.count { $0 == name } > 1 }.sorted()
+    }
+
     /// The differences that a replay of the ledger finds.
     func replayDifferences() throws -> [LedgerReplay.Difference] {
         try LedgerReplay(

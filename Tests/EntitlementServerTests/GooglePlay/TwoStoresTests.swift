@@ -117,12 +117,15 @@ import Testing
             let pages = try await stores.answer().subscriptions.map(\.managementURL)
             #expect(pages[1]?.hasPrefix("https://play.google.com/") == true)
             #expect(pages[2]?.hasPrefix("https://apps.apple.com/") == true)
+            #expect(try await stores.warnedFeatures() == ["pro", "pro"])
+            #expect(try await stores.warnings() == 1)
             try await stores.perform(.cancel, on: yearly)
             try await expect(
                 ["pro", "tools"], "googlePlay pro.monthly expired", "googlePlay pro.yearly active",
                 "appStore apple.pro.monthly active", "googlePlay tools revoked", "appStore apple.tools",
                 of: stores)
             #expect(try await stores.answer().subscriptions[1].autoRenews == false)
+            #expect(try await stores.warnedFeatures() == [])
             try await stores.advance(.init(value: 10, unit: .month))
             try await expect(
                 ["pro", "tools"], "googlePlay pro.monthly expired", "googlePlay pro.yearly expired",
@@ -144,6 +147,7 @@ import Testing
                 ["tools"], "googlePlay pro.monthly expired", "googlePlay pro.yearly expired",
                 "appStore apple.pro.monthly revoked", "googlePlay tools revoked", "appStore apple.tools",
                 of: stores)
+            #expect(try await stores.warnings() == 1)
             #expect(stores.store.clock.now() >= start.addingTimeInterval(2 * 365 * 86400))
             #expect(try stores.replayDifferences() == [])
         }
@@ -232,6 +236,12 @@ extension TwoStores {
                 let answer = try await stores.answer()
                 let active = Set(answer.features.filter(\.isActive).map(\.name)).sorted()
                 let (booked, naive) = try await (stores.bookedFeatures(), stores.naiveFeatures())
+                let (warned, paid) = try await (stores.warnedFeatures(), stores.featuresPaidTwice())
+                guard warned == paid else {
+                    throw LifeDifference(
+                        step: number,
+                        description: "the server warns of \(warned), and \(paid) are paid several times")
+                }
                 guard active == booked, active == naive else {
                     throw LifeDifference(
                         step: number,
