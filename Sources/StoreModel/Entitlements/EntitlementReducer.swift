@@ -198,7 +198,8 @@ extension TransactionFact {
     fileprivate var purchase: CustomerPurchase {
         CustomerPurchase(
             productID: productID, transactionID: id, originalTransactionID: originalID, kind: kind,
-            purchasedAt: purchaseDate, quantity: quantity, revokedAt: revocationDate, source: source)
+            purchasedAt: purchaseDate, quantity: quantity,
+            refundedQuantity: refundedQuantity > 0 ? refundedQuantity : nil, revokedAt: revocationDate, source: source)
     }
 }
 
