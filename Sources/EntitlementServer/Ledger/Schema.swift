@@ -11,6 +11,7 @@ enum Schema {
             ? [
                 baseline, programs, answerDigests, LedgerEvent.digests, figures, auditLog, operations, figureSums,
                 grantedCredit, refunds, batches, googlePlay, doublePayments,
+                chargebackReviews,
             ]
             : history
     }
@@ -147,6 +148,7 @@ enum Schema {
         batches,
         googlePlay,
         doublePayments,
+        chargebackReviews,
     ]
 }
 

@@ -49,10 +49,10 @@ struct TwoStores {
         }
     }
 
-    static func with(_ body: (TwoStores) async throws -> Void) async throws {
+    static func with(refundPolicy: RefundPolicy? = nil, _ body: (TwoStores) async throws -> Void) async throws {
         let receiver = Receiver()
         try await PlayStore.with(appStore: products, sender: receiver) { play in
-            let server = try await PlayBench(play, features: features)
+            let server = try await PlayBench(play, features: features, refundPolicy: refundPolicy)
             receiver.connect(to: server.bench.service)
             do {
                 try await play.store.createAccount(account)
