@@ -198,10 +198,12 @@ extension EntitlementService {
             try checkRetentionMessages()
             for app in apps { try app.checkOffers() }
             for app in apps {
-                guard let policy = app.refundPolicy, !policy.isDryRun, app.appStore.isEmpty else { continue }
+                guard let policy = app.refundPolicy, !policy.isDryRun, app.appStore.isEmpty, app.googlePlay == nil
+                else { continue }
                 throw EntitlementServerError(
                     .invalidConfiguration,
-                    "The refund policy of \(app.bundleID) needs a client of the App Store Server API, or a dry run.")
+                    "The refund policy of \(app.bundleID) needs a client of the App Store Server API, Google Play, or a dry run."
+                )
             }
             try Self.check(signingKeys)
             for (index, environment) in environments.enumerated() where environments[..<index].contains(environment) {

@@ -32,6 +32,22 @@ import Testing
         #expect(account([]).balance == 0)
     }
 
+    @Test(arguments: [(spent: 0, balance: 10), (10, 0), (15, -5), (30, -20)])
+    func `a refund of a part of the units leaves the rest, and spent units become a debt`(spent: Int, balance: Int) {
+        var pack = purchase("1")
+        (pack.quantity, pack.refundedQuantity) = (1, 2)
+        let account = account([pack], spent: ["1": spent])
+        #expect(account.earned == 10 && account.spent == spent && account.balance == balance)
+        let other = CreditAccount(of: [pack], in: credit, spent: ["1": spent], own: [:])
+        #expect(other.balance == max(0, 10 - spent))
+    }
+
+    @Test func `refunded quantities that are too large overflow nothing`() {
+        var pack = purchase("1")
+        (pack.quantity, pack.refundedQuantity) = (.max, .max)
+        #expect(account([pack], spent: ["1": 3]).balance == .max - 3)
+    }
+
     @Test func `the oldest purchase pays first, and several purchases can pay for one item`() {
         var account = account([purchase("2", day: 2), purchase("1", day: 1), purchase("3", day: 3)], spent: ["1": 7])
         let portions = account.spend(15)

@@ -29,7 +29,7 @@ import Testing
         purchases: [
             CustomerPurchase(
                 productID: "c", transactionID: "3", originalTransactionID: "3", kind: .consumable, purchasedAt: day,
-                quantity: 7, revokedAt: day),
+                quantity: 7, refundedQuantity: 2, revokedAt: day),
             CustomerPurchase(
                 productID: "n", transactionID: "4", originalTransactionID: "4", kind: .nonConsumable, purchasedAt: day),
         ], managementURL: "https://apps.apple.com/account/subscriptions")
@@ -48,7 +48,8 @@ import Testing
         #expect(later.wireContent() == Self.full.wireContent() && later.wireBytes() != Self.full.wireBytes())
         for change: (inout Customer) -> Void in [
             { $0.validUntil = nil }, { $0.features[0].isActive = false }, { $0.features[1].because = "" },
-            { $0.subscriptions[0].price = nil }, { $0.purchases[0].quantity = 8 }, { $0.managementURL = nil },
+            { $0.subscriptions[0].price = nil }, { $0.purchases[0].quantity = 8 },
+            { $0.purchases[0].refundedQuantity = nil }, { $0.managementURL = nil },
             { $0.subscriptions[1].autoRenews = true }, { $0.customer = "b" },
         ] {
             var other = Self.full

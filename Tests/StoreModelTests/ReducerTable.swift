@@ -74,6 +74,10 @@ struct ReducerRow: Sendable, CustomTestStringConvertible {
                 let (from, until) = try Self.span(when)
                 state.apply(
                     Grant(id: "g", feature: "pro", from: day(from), until: until.map { day($0) }, reason: "support"))
+            case "play", "second":
+                let (fact, renewal) = try Self.second(kind, when, words)
+                state.apply(fact)
+                state.apply(renewal)
             default: state.apply(try Self.transaction(kind, when, words))
             }
         }
@@ -138,6 +142,35 @@ struct ReducerRow: Sendable, CustomTestStringConvertible {
             return fact
         default: throw ReducerRowError("not a fact: \(kind)")
         }
+    }
+
+    /// Parses a period of another subscription, with its renewal info: one at Google Play, or of another group of the App
+    /// Store.
+    private static func second(
+        _ kind: String, _ when: String, _ words: ArraySlice<String>
+    ) throws -> (TransactionFact, RenewalFact) {
+        let (from, until) = try span(when)
+        guard let until else { throw ReducerRowError("a period has no end: \(when)") }
+        let id: TransactionID = kind == "play" ? "play.2" : "2"
+        var fact = period(id, of: id, product: monthly, from: from, to: until)
+        if kind == "play" { fact.source = .googlePlay }
+        var renewal = RenewalFact(originalID: id, renewsTo: monthly, signedDate: day(from), digest: Array(when.utf8))
+        var words = words
+        while let word = words.popFirst() {
+            switch word {
+            case "renews": renewal.autoRenews = true
+            case "ends": renewal.autoRenews = false
+            case "retries": renewal.isInBillingRetry = true
+            case "committed": renewal.renewsCommitment = false
+            case "shared": fact.isFamilyShared = true
+            case "trial": (fact.isTrial, fact.price) = (true, Price(amount: 0, currency: "EUR"))
+            case "free": fact.price = Price(amount: 0, currency: "EUR")
+            case "other": (fact.productID, renewal.renewsTo) = ("tools", "tools")
+            case "revoked": fact.revocationDate = day(try number(&words))
+            default: throw ReducerRowError("not a word of a second subscription: \(word)")
+            }
+        }
+        return (fact, renewal)
     }
 
     private static func renewal(_ when: String, _ words: ArraySlice<String>) throws -> RenewalFact {

@@ -135,10 +135,10 @@ import Testing
         let coins = try #require(
             try table(#"{"coins":{"products":{"ten":10,"none":0},"prices":{"filter":5}}}"#).credits["coins"])
         #expect(
-            [purchase("ten"), purchase("ten", 3), purchase("none", 9), purchase("other")].map(coins.amount) == [
+            [purchase("ten"), purchase("ten", 3), purchase("none", 9), purchase("other")].map(coins.given) == [
                 10, 30, 0, 0,
             ])
-        #expect(coins.amount(of: purchase("ten", .max)) == .max)
+        #expect(coins.given(by: purchase("ten", .max)) == .max)
         #expect(coins.prices == ["filter": 5])
     }
 
@@ -149,7 +149,7 @@ import Testing
 
     @Test func `a product can give a thousand million units, and can be bought a million times at once`() throws {
         let table = try table(#"{"c":{"products":{"a":1000000000},"prices":{"b":0}}}"#)
-        #expect(table.credits["c"]?.amount(of: purchase("a", 1_000_000)) == 1_000_000_000_000_000)
+        #expect(table.credits["c"]?.given(by: purchase("a", 1_000_000)) == 1_000_000_000_000_000)
     }
 
     @Test(arguments: [

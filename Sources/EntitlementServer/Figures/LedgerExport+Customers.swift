@@ -122,7 +122,10 @@ extension LedgerExport {
             return first + [.string(LedgerEvent.expiredType), date(event.createdAt.milliseconds)] + absent
         }
         let alias = try json["alias"]?.stringValue.map { try pseudonyms.pseudonym(of: $0, in: app) }
-        let active = json["features"]?.arrayValue?.filter { $0["isActive"] == true }.compactMap { $0["name"] }
+        // The features of an answer are objects; those of `customer.paidTwice` are names.
+        let active = json["features"]?.arrayValue?.compactMap { feature in
+            feature.stringValue == nil ? (feature["isActive"] == true ? feature["name"] : nil) : feature
+        }
         let customer = try pseudonyms.pseudonym(of: event.customer.rawValue, in: app)
         let rest: [JSONValue] = [
             .string(event.type), date(event.createdAt.milliseconds), .string(customer),

@@ -45,7 +45,7 @@ package enum LedgerExport {
         ("revocationPercentage", false), ("autoRenewStatus", false), ("autoRenewProductId", false),
         ("gracePeriodExpiresDate", true), ("isInBillingRetryPeriod", false), ("commitmentAutoRenewStatus", false),
         ("isAssigned", false), ("sharesPeriod", false), ("packageName", false), ("isPaused", false),
-        ("cancelledDate", true),
+        ("cancelledDate", true), ("refundedQuantity", false),
     ]
 
     static let pageSize = 1000

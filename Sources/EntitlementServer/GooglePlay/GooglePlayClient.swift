@@ -70,6 +70,30 @@ package struct GooglePlayClient: Sendable {
         try await resource("orders.get", ["orders", id], nil)
     }
 
+    /// Refunds an order (`orders.refund`). Google refuses an order that was refunded before.
+    ///
+    /// - Parameter revokes: Whether the purchase ends at once. Otherwise the customer keeps it.
+    package func refund(_ order: String, revokes: Bool) async throws {
+        try await connection.send(
+            .init(
+                id: "orders.refund", method: .post, path: ["orders", order], verb: "refund",
+                query: [("revoke", "\(revokes)")]))
+    }
+
+    /// Answers the review of a chargeback (`orders.reviewrefund`). Google ignores a second answer.
+    ///
+    /// - Parameters:
+    ///   - answer: The body without its token.
+    ///   - token: The `pendingRefundToken` of the notification.
+    package func reviewRefund(of order: String, _ answer: JSONValue, token: String) async throws {
+        var body = answer
+        body["pendingRefundToken"] = .string(token)
+        try await connection.send(
+            .init(
+                id: "orders.reviewrefund", method: .post, path: ["orders", order], verb: "reviewrefund", body: body,
+                secret: token))
+    }
+
     private func resource(_ id: String, _ path: [String], _ token: PurchaseToken?) async throws -> JSONValue {
         let json = try await connection.send(.init(id: id, path: path, token: token))
         guard case .object = json else { throw GooglePlayFailure(malformed: "answer") }

@@ -18,8 +18,12 @@ struct GooglePlayConnection: Sendable {
         /// The verb after the colon of the last segment.
         var verb: String?
         var query: [(String, String)] = []
+        /// The body of a POST.
+        var body: JSONValue = [:]
         /// The purchase token in the path. Errors do not contain it.
         var token: PurchaseToken?
+        /// A credential in the body. Errors do not contain it.
+        var secret: String?
     }
 
     /// An access token, and the time in which it is used.
@@ -57,7 +61,7 @@ struct GooglePlayConnection: Sendable {
                 let token = try await currentAccessToken()
                 let (answer, body) = try await exchange(
                     HTTPRequest(method: call.method, url: url, headers: ["Authorization": "Bearer \(token.text)"]),
-                    json: call.method == .post ? [:] : nil, as: call.id)
+                    json: call.method == .post ? call.body : nil, as: call.id)
                 if answer.isSuccess {
                     guard !body.isEmpty else { return .null }
                     guard let json = try? JSONValue(parsing: body, depth: 16) else {
@@ -75,7 +79,8 @@ struct GooglePlayConnection: Sendable {
                 }
                 throw GooglePlayFailure(
                     refusal: answer, body: body, isRead: call.method == .get && call.token != nil,
-                    without: [token.text] + (call.token.map { [$0.rawValue] } ?? []), at: configuration.clock.now())
+                    without: [token.text] + [call.token?.rawValue, call.secret].compactMap(\.self),
+                    at: configuration.clock.now())
             } catch let failure as GooglePlayFailure where failure.isBrief {
                 let pause = configuration.backoff.pause(
                     after: attempt, asked: failure.retryAfter.map { .seconds($0) }, spread: configuration.random())

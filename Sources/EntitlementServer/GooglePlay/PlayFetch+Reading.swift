@@ -163,6 +163,7 @@ extension PlayFetch {
         guard TransactionFact.quantities.contains(bought) else { throw Self.malformed("quantity") }
         // A refund of a part of the quantity leaves the rest; the refund of all is a cancelled purchase.
         let rest = details?.refundableQuantity ?? bought
+        let isPartial = (1..<bought).contains(rest)
         let isConsumed = details?.consumptionState == .consumed
         let isConsumable = isConsumable || isConsumed
         let payment = try paidOrder(purchase.orderId, product)
@@ -170,7 +171,7 @@ extension PlayFetch {
             id: purchase.orderId.flatMap(TransactionID.init) ?? original, originalID: original, productID: product,
             kind: isConsumable ? .consumable : .nonConsumable, purchaseDate: purchasedAt,
             revocationDate: isVoided ? payment?.refundedAt ?? voidedAt ?? purchasedAt : nil,
-            quantity: (1..<bought).contains(rest) ? rest : bought,
+            quantity: isPartial ? rest : bought, refundedQuantity: isPartial ? bought - rest : 0,
             appAccountToken: Self.account(purchase.obfuscatedExternalAccountId),
             price: payment?.line?.total.flatMap { Self.price($0, of: bought) }, source: .googlePlay,
             packageName: packageName.rawValue, signedDate: beganAt, digest: transactionDigest)

@@ -65,6 +65,9 @@ struct VoidedPurchaseSweep: Sendable {
         let listed = voided.voidedTimeMillis.map { Date(milliseconds: $0.value) }
         for ledgerID in reader.ledgerIDs {
             guard let (purchase, _) = try ledger.playPurchase(original, in: ledgerID) else { continue }
+            if let order = voided.orderId.flatMap(TransactionID.init(rawValue:)) {
+                try await ledger.keepOutcome(of: order, original, at: listed ?? ledger.clock.now(), in: ledgerID)
+            }
             let isWhole = purchase.kind != .autoRenewableSubscription && voided.voidedQuantity == nil
             let isKnown =
                 isWhole

@@ -1,3 +1,4 @@
+import Foundation
 import GooglePlay
 import HTTPCore
 import Primitives
@@ -74,6 +75,9 @@ struct PlayNotificationsRoute: Sendable {
     /// Fetches and stores the purchase that a notification names. A purchase that is not accepted stores nothing: a
     /// repetition would not change that, and Google would repeat it for seven days.
     private func record(_ notification: DeveloperNotification, with reader: PlayReader) async throws {
+        if let pending = notification.pendingRefundReviewNotification {
+            return try await record(pending, sentAt: notification.eventTimeMillis, with: reader)
+        }
         guard let (text, kind) = notification.purchase else { return }
         guard let token = PurchaseToken(rawValue: text) else {
             throw Refusal.invalid("message/data", "should name a purchase by its token")
@@ -91,6 +95,34 @@ struct PlayNotificationsRoute: Sendable {
         try await ledger.record(
             presented, of: reader.app, by: nil, answering: presented.environment, as: nil
         ) { _, _ in KeptAnswer(status: 200, contentType: "application/json", body: []) }
+    }
+}
+
+extension PlayNotificationsRoute {
+    /// The longest token of a review, in bytes.
+    private static let maximumToken = 4096
+
+    /// Stores the review of a chargeback for the refund desk, after the purchase of its order.
+    private func record(
+        _ pending: DeveloperNotification.PendingRefundReview, sentAt: Int64Text?, with reader: PlayReader
+    ) async throws {
+        guard let order = pending.orderId.flatMap(TransactionID.init(rawValue:)),
+            let token = pending.pendingRefundToken, (1...Self.maximumToken).contains(token.utf8.count),
+            token.utf8.allSatisfy({ (0x21...0x7E).contains($0) })
+        else { throw Refusal.invalid("message/data", "should name an order, and the token of its review") }
+        do {
+            let (presented, review) = try await reader.review(
+                of: order, token: token, sentAt: sentAt.map { Date(milliseconds: $0.value) })
+            try await ledger.record(
+                presented, of: reader.app, by: nil, answering: presented.environment, as: nil
+            ) { _, _ in KeptAnswer(status: 200, contentType: "application/json", body: []) }
+            try await ledger.keep(review, in: LedgerID(app: reader.app, environment: presented.environment))
+        } catch let rejection as PlayReader.Rejection {
+            metrics.rejected.add(rejection.code)
+        } catch let failure as GooglePlayFailure {
+            report("Google Play", failure)
+            throw Refusal.unavailable(failure)
+        }
     }
 }
 
@@ -112,6 +144,7 @@ extension DeveloperNotification {
         if let type = subscriptionNotification?.notificationType { return "subscription.\(type.rawValue)" }
         if let type = oneTimeProductNotification?.notificationType { return "oneTimeProduct.\(type)" }
         if voidedPurchaseNotification != nil { return "voidedPurchase" }
+        if pendingRefundReviewNotification != nil { return "pendingRefundReview" }
         return testNotification != nil ? "test" : "other"
     }
 }

@@ -43,7 +43,7 @@ struct RefundRoutes: Sendable {
                     404: ["unknown_refund_request"],
                     409: [
                         "refund_request_closed", "refund_answer_in_progress", "consent_refused", "consent_unknown",
-                        "refund_answer_unsupported", "app_store_not_configured",
+                        "refund_answer_unsupported", "app_store_not_configured", "google_play_not_configured",
                     ],
                 ], isIdempotent: true, handler: .authorized(.secretKey, answer)),
         ]
@@ -252,7 +252,7 @@ extension Refusal {
             case .closed:
                 .conflict(
                     "refund_request_closed", "Refund request closed",
-                    "The answer was sent, its time has ended, or the App Store has decided.")
+                    "The answer was sent, its time has ended, or the store has decided.")
             case .inProgress: .answerInProgress
             case .consentRefused:
                 .conflict(
@@ -271,12 +271,16 @@ extension Refusal {
             case .notAcceptable:
                 .invalid(
                     "answer/preference",
-                    "should not be GRANT_PRORATED unless a part between 0 and 100 percent was used and delivered; version 1 of the request has no prorated refund"
+                    "should not be GRANT_PRORATED unless a part between 0 and 100 percent was used and delivered; version 1 of the request and Google Play have no prorated refund"
                 )
             case .noClient:
                 .conflict(
                     "app_store_not_configured", "App Store not configured",
                     "This server has no key of the App Store Server API for the app and environment.")
+            case .noGooglePlay:
+                .conflict(
+                    "google_play_not_configured", "Google Play not configured",
+                    "This server has no Google Play for the app; start it with --play-package.")
             }
     }
 

@@ -158,7 +158,7 @@ final class ActiveRules: Sendable {
 
 extension AppRules {
     /// The version of the reducer. It grows when the reducer computes other answers from the same facts.
-    static let reducerNumber = 4
+    static let reducerNumber = 5
 
     init(_ app: EntitlementService.Configuration.App) {
         self.init(

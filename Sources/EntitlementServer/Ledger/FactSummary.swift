@@ -19,6 +19,7 @@ enum FactSummary {
         members["revocationDate"] = fact.revocationDate?.json
         members["subscriptionGroupIdentifier"] = fact.groupID.map { .string($0) }
         if fact.quantity != 1 { members["quantity"] = .number(fact.quantity) }
+        if fact.refundedQuantity != 0 { members["refundedQuantity"] = .number(fact.refundedQuantity) }
         if let price = fact.price {
             members["price"] = .string("\(price.amount)")
             members["currency"] = .string(price.currency)
@@ -87,6 +88,7 @@ enum FactSummary {
             kind: ProductType(rawValue: kind), purchaseDate: purchasedAt,
             originalPurchaseDate: summary.date("originalPurchaseDate"), expiresDate: summary.date("expiresDate"),
             revocationDate: summary.date("revocationDate"), quantity: summary["quantity"]?.intValue ?? 1,
+            refundedQuantity: summary["refundedQuantity"]?.intValue ?? 0,
             isUpgraded: summary.flag("isUpgraded"), isFamilyShared: summary.flag("isFamilyShared"),
             groupID: summary["subscriptionGroupIdentifier"]?.stringValue, price: price,
             isTrial: summary.flag("isTrial"),

@@ -8,8 +8,10 @@ struct FirstAnswer: Sendable {
     /// The digest of the answer's content.
     let digest: [UInt8]
     let isEmpty: Bool
+    let doublePayments: [DoublePayment]
 
-    init(_ answer: Customer) {
+    init(_ answer: Customer, paying doublePayments: [DoublePayment]) {
+        self.doublePayments = doublePayments
         let content = answer.wireContent()
         digest = MessageDigest.sha256(content)
         stored = StoredAnswer(answer, around: content, digest, revision: 1)
@@ -41,7 +43,9 @@ struct FirstPurchases: Sendable {
         var state = CustomerState()
         for fact in facts { state.apply(fact.content) }
         version = entry.version
-        answer = FirstAnswer(entry.rules.reducer.customer(customer, in: ledgerID.environment, state, at: now))
+        answer = FirstAnswer(
+            entry.rules.reducer.customer(customer, in: ledgerID.environment, state, at: now),
+            paying: entry.rules.reducer.doublePayments(in: state, at: now))
     }
 
     /// Returns the app account token of `customer`; `nil` if the purchases are another customer's.

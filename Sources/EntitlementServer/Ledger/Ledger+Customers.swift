@@ -171,6 +171,7 @@ extension LedgerTransaction {
         tokenOwners = [:]
         locked.newTokens.remove(alias.appAccountToken)
         try move(from: alias, to: customer)
+        try moveDoublePayments(from: alias, to: customer)
         try connection.perform(
             "DELETE FROM customer WHERE app = ?1 AND environment = ?2 AND id = ?3", values(.text(alias.rawValue)))
         let waiting = try connection.query(

@@ -331,6 +331,11 @@ package struct LedgerReplay: Sendable {
             report.add(
                 transaction.difference("customer \(customer)", "has an answer whose validity ends at a wrong time"))
         }
+        let recorded = LedgerTransaction.pairs(in: try row["double_payments"])
+        let payments = transaction.rules.reducer.doublePayments(in: state, at: lastValidInstant)
+        if payments.contains(where: { $0.isPresent && !recorded.contains($0.pair) }) {
+            report.add(transaction.difference("customer \(customer)", "pays twice, and has no event about it"))
+        }
     }
 }
 

@@ -78,13 +78,15 @@ extension LedgerTransaction {
             let first = try firstAnswer(of: customer)
             try insert(customer, with: first.stored, first.digest)
             if !first.isEmpty { try addEvent(.updated, of: customer, first.stored.bytes) }
+            try record(first.doublePayments, of: customer, known: nil)
             return first.stored
         }
         let row = try connection.first(
             """
-            SELECT revision, answer, etag, content_digest, valid_from, valid_until FROM customer
+            SELECT revision, answer, etag, content_digest, valid_from, valid_until, double_payments FROM customer
             WHERE app = ?1 AND environment = ?2 AND id = ?3
             """, values(.text(customer.rawValue)))
+        let known: String? = try row.flatMap { try $0["double_payments"] }
         // The time of a customer's answers must not go back, even if another server's clock is ahead of this one.
         let from: Date? = try row.map { Date(milliseconds: try $0["valid_from"]) }
         let isAhead = from.map { $0 > now && $0 <= now.addingTimeInterval(skew) } ?? false
@@ -94,6 +96,7 @@ extension LedgerTransaction {
             isContinuing(customer) ? self.lastEnd(after: storedEnd.map(Date.init(milliseconds:)), customer, state) : nil
         let instant = lastEnd ?? (isAhead ? from : nil) ?? now
         let answer = rules.reducer.customer(customer, in: ledgerID.environment, state, at: instant)
+        let doublePayments = rules.reducer.doublePayments(in: state, at: instant)
         let content = answer.wireContent()
         let digest = MessageDigest.sha256(content)
         let revision: Int64 = try row.map { try $0["revision"] } ?? 0
@@ -104,6 +107,7 @@ extension LedgerTransaction {
                 try connection.perform(
                     "UPDATE customer SET valid_until = ?4\(withEpoch) WHERE app = ?1 AND environment = ?2 AND id = ?3",
                     values(.text(customer.rawValue), SQLValue(answer.validUntil?.milliseconds)))
+                try record(doublePayments, of: customer, known: known)
                 return present
             }
         }
@@ -123,6 +127,7 @@ extension LedgerTransaction {
                 .blob(digest), .integer(fresh.validFrom.milliseconds), SQLValue(fresh.validUntil?.milliseconds)))
         // No event for a customer that was only read, or for an answer that was only damaged.
         if isUnchanged != true, revision > 0 || !answer.isEmpty { try addEvent(.updated, of: customer, fresh.bytes) }
+        try record(doublePayments, of: customer, known: known)
         return fresh
     }
 
@@ -156,17 +161,16 @@ extension LedgerTransaction {
         return StoredAnswer(answer, around: content, digest, revision: stored.revision)
     }
 
-    private func answer(of customer: CustomerID, at instant: Date) throws -> Customer {
-        rules.reducer.customer(customer, in: ledgerID.environment, try state(of: customer), at: instant)
-    }
-
     private func firstAnswer(of customer: CustomerID) throws -> FirstAnswer {
         if let precomputed, let facts = factsOfNewcomer(customer),
             let answer = precomputed.answer(of: customer, with: facts, in: version, at: now)
         {
             return answer
         }
-        return FirstAnswer(try answer(of: customer, at: now))
+        let state = try state(of: customer)
+        return FirstAnswer(
+            rules.reducer.customer(customer, in: ledgerID.environment, state, at: now),
+            paying: rules.reducer.doublePayments(in: state, at: now))
     }
 
     /// The types of events. An event is stored in the transaction of its change.
@@ -179,6 +183,8 @@ extension LedgerTransaction {
         case erased = "customer.erased"
         /// An operator gave the customer credit; the body has the amount and the balance.
         case credited = "customer.credited"
+        /// The customer now pays two subscriptions for the same features; the body has both.
+        case paidTwice = "customer.paidTwice"
     }
 
     func addEvent(_ type: EventType, of customer: CustomerID, _ body: [UInt8]) throws {

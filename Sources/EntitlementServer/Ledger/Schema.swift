@@ -10,7 +10,8 @@ enum Schema {
         dialect == .postgreSQL
             ? [
                 baseline, programs, answerDigests, LedgerEvent.digests, figures, auditLog, operations, figureSums,
-                grantedCredit, refunds, batches, googlePlay,
+                grantedCredit, refunds, batches, googlePlay, doublePayments,
+                chargebackReviews,
             ]
             : history
     }
@@ -146,6 +147,8 @@ enum Schema {
         refunds,
         batches,
         googlePlay,
+        doublePayments,
+        chargebackReviews,
     ]
 }
 

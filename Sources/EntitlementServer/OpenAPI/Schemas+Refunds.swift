@@ -44,25 +44,34 @@ extension WireSchema {
         ])
     }
 
+    static let refundOrderRequest = named("RefundOrderRequest") {
+        .object([
+            .required("transactionID", identifier.described("the id of an order at Google Play")),
+            .optional("revoke", flag.described("whether the purchase ends at once; otherwise the customer keeps it")),
+        ])
+    }
+
     static let refundRequest = named("RefundRequest") {
         .object([
-            .required("id", .text), .required("notificationUUID", .text), .required("transactionID", .identifier),
+            .required("id", .text), .required("source", .source), .required("notificationUUID", .text),
+            .required("transactionID", .identifier),
             .required("originalTransactionID", .identifier), .required("productID", .identifier),
             .required("kind", .text), .required("quantity", .integer), .required("customers", .array(.identifier)),
             .required("purchasedAt", .date),
             .optional("reason", .text.described("the customer's reason, by Apple's name")),
             .required("requestedAt", .date),
-            .required("deadline", .date.described("the end of the time in which Apple takes an answer")),
+            .required("deadline", .date.described("the end of the time in which the store takes an answer")),
             .required("state", .choice(RefundRequest.State.self)), .required("attempts", .integer),
             .optional("nextAttemptAt", .date), .optional("decidedBy", .text.described("policy or operator")),
             .optional("decidedAt", .date), .optional("rule", .text.described("the rule of the policy that decided")),
             .optional("silence", .text.described("why nothing is sent")),
             .optional("note", .text.described("the reason that the operator gave")),
-            .optional("version", .integer.described("the version of Apple's request")),
-            .optional("request", .object.described("the body of Apple's request")), .optional("answeredAt", .date),
-            .optional("status", .integer.described("the status of Apple's last response")),
+            .optional("version", .integer.described("the version of Apple's request; absent for Google Play")),
+            .optional("request", .object.described("the body of the store's request, without credentials")),
+            .optional("answeredAt", .date),
+            .optional("status", .integer.described("the status of the store's last response")),
             .optional("error", .text),
-            .optional("outcome", .text.described("what the App Store decided: refunded, declined or reversed")),
+            .optional("outcome", .text.described("what the store decided: refunded, declined or reversed")),
             .optional("outcomeAt", .date),
         ])
     }

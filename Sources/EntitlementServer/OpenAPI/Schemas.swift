@@ -61,8 +61,9 @@ extension WireSchema {
         .object([
             .required("productID", .identifier), .required("transactionID", .identifier),
             .required("originalTransactionID", .identifier), .required("kind", .text), .required("purchasedAt", .date),
-            .required("quantity", .integer), .required("revokedAt", WireSchema.date.orNull),
-            .required("source", .source),
+            .required("quantity", .integer),
+            .optional("refundedQuantity", .integer.described("units that were refunded while the others remain")),
+            .required("revokedAt", WireSchema.date.orNull), .required("source", .source),
         ])
     }
 

@@ -1,17 +1,19 @@
 import AppStorePayloads
 import Foundation
+import GooglePlay
 import Primitives
 import StoreModel
 
-/// The consumption information about one purchase, which the server sends in either version of Apple's request.
+/// The consumption information about one purchase, which the server sends in either version of Apple's request, or as
+/// the answer to a review of Google Play.
 ///
-/// Version 1 has codes for ranges of values, and no prorated refund.
+/// Version 1 has codes for ranges of values. Version 1 and Google Play have no prorated refund.
 struct ConsumptionInformation: Hashable, Sendable {
     /// 100 percent, in thousandths of a percent.
     static let whole = 100_000
 
-    /// The version of Apple's request: 1 or 2.
-    let version: Int
+    /// The version of Apple's request: 1 or 2; `nil` for Google Play.
+    let version: Int?
     let kind: ProductType
     let preference: AppStoreServerAPI.RefundPreference?
     let deliveryStatus: AppStoreServerAPI.DeliveryStatus
@@ -30,7 +32,7 @@ struct ConsumptionInformation: Hashable, Sendable {
     let paid: Decimal?
 
     /// Whether the App Store accepts the information. It refuses a prorated refund of a one-time purchase without the
-    /// used part, or with a part of 0 or 100 percent. Version 1 has no prorated refund.
+    /// used part, or with a part of 0 or 100 percent.
     var isAcceptable: Bool {
         guard preference == .grantProrated else { return true }
         guard version == 2 else { return false }
@@ -38,7 +40,28 @@ struct ConsumptionInformation: Hashable, Sendable {
     }
 
     /// The body of the request.
-    var body: JSONValue { version == 1 ? version1.json : version2.json }
+    var body: JSONValue {
+        switch version {
+        case nil: review
+        case 1?: version1.json
+        default: version2.json
+        }
+    }
+
+    /// The body of `orders.reviewrefund`, without the token of the review.
+    private var review: JSONValue {
+        let preference: AndroidPublisher.RefundPreference =
+            switch preference {
+            case .decline?: .decline
+            case .grantFull?: .approve
+            default: .neutral
+            }
+        var body: JSONValue = [
+            "refundPreference": .string(preference.rawValue), "sampleContentProvided": .bool(sampleContentProvided),
+        ]
+        body["consumptionPercentageMilliunits"] = percentage.map { .number($0) }
+        return body
+    }
 
     private var version2: AppStoreServerAPI.ConsumptionRequest {
         AppStoreServerAPI.ConsumptionRequest {

@@ -5,16 +5,23 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// Answers the consumption requests of the App Store by the policy of each app, within Apple's time limit.
+/// Answers the consumption requests of the App Store and the reviews of chargebacks at Google Play by the policy of each
+/// app, within the time limit of the store.
 ///
 /// A decision is stored before it is sent, and the result after it, each in one database transaction. So a crash loses
-/// no answer, but can repeat one with the same content, which replaces the first one at Apple. After a stored success
-/// nothing is sent again.
+/// no answer, but can repeat one with the same content: Apple replaces the first one by it, and Google ignores it. After
+/// a stored success nothing is sent again.
 struct RefundDesk: Sendable {
-    /// The policy and the client of one ledger.
+    /// The policy and the clients of one ledger.
     struct Settings: Sendable {
         var policy: RefundPolicy?
         var client: AppStoreServerAPIClient?
+        var play: GooglePlayClient?
+
+        /// Whether an answer can be sent to a store.
+        fileprivate func canSend(to source: PurchaseSource) -> Bool {
+            source == .googlePlay ? play != nil : client != nil
+        }
     }
 
     /// An answer that was claimed for an attempt.
@@ -23,8 +30,23 @@ struct RefundDesk: Sendable {
         let ledgerID: LedgerID
         let attempt: Int
         let transaction: TransactionID
-        let version: Int
-        let members: JSONMembers
+        let content: Content
+
+        enum Content: Sendable {
+            case version1(JSONMembers)
+            case version2(JSONMembers)
+            /// The answer to a review of Google Play, with the token of the review.
+            case review(JSONValue, token: String)
+        }
+    }
+
+    /// A failed attempt.
+    fileprivate struct Failure: Error {
+        let status: Int?
+        let reason: String
+        /// Whether a later attempt can succeed.
+        let mayPass: Bool
+        var retryAfter: Date?
     }
 
     /// The result of handling one request.
@@ -58,7 +80,7 @@ struct RefundDesk: Sendable {
         for app in configuration.apps {
             for environment in configuration.environments {
                 settings[LedgerID(app: app.bundleID, environment: environment)] = Settings(
-                    policy: app.refundPolicy, client: app.appStore[environment])
+                    policy: app.refundPolicy, client: app.appStore[environment], play: app.googlePlay?.client)
             }
         }
         self.settings = settings
@@ -94,22 +116,22 @@ struct RefundDesk: Sendable {
     /// Returns a pending request that is due, or whose time has ended.
     private func due(in ledgerID: LedgerID, _ settings: Settings) throws -> Int64? {
         // Without a policy an operator decides, and without a client nothing can be sent.
-        let canAct = settings.policy == nil ? (settings.client == nil ? "FALSE" : "body IS NOT NULL") : "TRUE"
+        let cannotSend = settings.client == nil && settings.play == nil
+        let canAct = settings.policy == nil ? (cannotSend ? "FALSE" : "body IS NOT NULL") : "TRUE"
         return try ledger.database.read { connection in
             try connection.first(
                 """
                 SELECT id FROM refund_request
                 WHERE app = ?1 AND environment = ?2 AND state = 'pending'
-                    AND (due_at <= ?3 AND \(canAct) OR requested_at <= ?4)
+                    AND (due_at <= ?3 AND \(canAct) OR \(RefundRequest.deadlineColumn) <= ?4)
                 ORDER BY id LIMIT 1
                 """,
-                ledgerID.values + [.integer(realClock.now().milliseconds), .integer(latestExpired.milliseconds)]
+                ledgerID.values + [
+                    .integer(realClock.now().milliseconds), .integer(ledger.clock.now().milliseconds),
+                ]
             ).map { try $0["id"] }
         }
     }
-
-    /// The date of the latest request whose time has ended.
-    private var latestExpired: Date { ledger.clock.now().addingTimeInterval(-RefundRequest.timeLimit) }
 
     /// Decides a request unless it is decided, and claims its answer for an attempt.
     private func handle(_ id: Int64, in ledgerID: LedgerID, _ settings: Settings) async throws -> Handled {
@@ -123,6 +145,10 @@ struct RefundDesk: Sendable {
             guard request.outcome == nil else {
                 return try transaction.close(request, as: .silent, because: .alreadyDecided)
             }
+            if request.source == .googlePlay, request.sealedReview == nil {
+                // The customer was erased, so the token of the review cannot be read.
+                return try transaction.close(request, as: .silent, because: .consentRefused)
+            }
             if request.body == nil {
                 guard let policy = settings.policy else { return .nothing }
                 let decision = policy.decision(on: try transaction.refundCase(of: request))
@@ -131,8 +157,7 @@ struct RefundDesk: Sendable {
                 if policy.isDryRun { return try transaction.close(request, as: .dryRun) }
                 request = try transaction.refundRequest(id) ?? request
             }
-            guard settings.client != nil, let version = request.version, case .object(let members) = request.body
-            else {
+            guard settings.canSend(to: request.source), let content = try transaction.content(of: request) else {
                 // Looks again later, because a restarted server may have a client.
                 try transaction.postpone(request, until: now.addingTimeInterval(Self.lease))
                 return .nothing
@@ -141,27 +166,34 @@ struct RefundDesk: Sendable {
             try transaction.claim(request, attempt: attempt, until: now.addingTimeInterval(Self.lease))
             return .claimed(
                 Claimed(
-                    id: id, ledgerID: ledgerID, attempt: attempt, transaction: request.transaction, version: version,
-                    members: members))
+                    id: id, ledgerID: ledgerID, attempt: attempt, transaction: request.transaction, content: content))
         }
     }
 
     /// Sends an answer and stores the result. If the task is cancelled, the result is unknown, and the attempt is
     /// repeated after the lease.
     private func send(_ claimed: Claimed, _ settings: Settings) async throws {
-        guard let client = settings.client else { return }
-        let result: Result<Void, AppStoreServerAPIError>
+        let result: Result<Int, Failure>
         do {
-            if claimed.version == 1 {
-                try await client.sendConsumptionInformationV1(
-                    .init(unchecked: claimed.members), of: claimed.transaction)
-            } else {
-                try await client.sendConsumptionInformation(.init(unchecked: claimed.members), of: claimed.transaction)
+            switch claimed.content {
+            case .version1(let members):
+                try await settings.client?.sendConsumptionInformationV1(
+                    .init(unchecked: members), of: claimed.transaction)
+                result = .success(202)
+            case .version2(let members):
+                try await settings.client?.sendConsumptionInformation(
+                    .init(unchecked: members), of: claimed.transaction)
+                result = .success(202)
+            case .review(let answer, let token):
+                try await settings.play?.reviewRefund(of: claimed.transaction.rawValue, answer, token: token)
+                result = .success(200)
             }
-            result = .success(())
         } catch let error as AppStoreServerAPIError {
             try Task.checkCancellation()
-            result = .failure(error)
+            result = .failure(Failure(error))
+        } catch let error as GooglePlayFailure {
+            try Task.checkCancellation()
+            result = .failure(Failure(error, at: realClock.now()))
         }
         let now = realClock.now()
         let retryAt: Date? =
@@ -199,6 +231,7 @@ struct RefundDesk: Sendable {
     /// The reason why an operator's answer is refused.
     enum AnswerRefusal: Error {
         case unknown, closed, inProgress, consentRefused, consentUnknown, unsupported, notAcceptable, noClient
+        case noGooglePlay
     }
 
     /// Replaces the decision on a request by an operator's, unless it was sent. The background job sends the answer.
@@ -212,7 +245,11 @@ struct RefundDesk: Sendable {
         if request.isClaimed, request.dueAt > realClock.now() { throw AnswerRefusal.inProgress }
         var decision = RefundDecision(silence: .byOperator)
         if let answer = manual.answer {
-            guard settings.client != nil else { throw AnswerRefusal.noClient }
+            guard settings.canSend(to: request.source) else {
+                throw request.source == .googlePlay ? AnswerRefusal.noGooglePlay : .noClient
+            }
+            // After an erasure, the token of the review cannot be read.
+            if request.source == .googlePlay, request.sealedReview == nil { throw AnswerRefusal.consentRefused }
             let policy = settings.policy ?? RefundPolicy()
             let refund = try transaction.refundCase(of: request)
             switch policy.obstacle(to: refund, isVouchedFor: manual.customerConsented) {
@@ -221,7 +258,8 @@ struct RefundDesk: Sendable {
             case _?: throw AnswerRefusal.unsupported
             case nil: break
             }
-            guard let information = policy.request(answer, for: refund) else { throw AnswerRefusal.notAcceptable }
+            let information = policy.request(answer, for: refund, isVouchedFor: manual.customerConsented)
+            guard let information else { throw AnswerRefusal.notAcceptable }
             decision = RefundDecision(request: information)
         }
         try transaction.keep(decision, by: .operator, note: manual.note, on: request)
@@ -233,12 +271,13 @@ struct RefundDesk: Sendable {
 
     /// Returns the numbers of pending requests, and of those whose deadline is near.
     func pendingCounts() throws -> (pending: Int, urgent: Int) {
-        let urgent = ledger.clock.now().addingTimeInterval(Self.urgency - RefundRequest.timeLimit)
+        let urgent = ledger.clock.now().addingTimeInterval(Self.urgency)
         return try ledger.database.read { connection in
             try settings.keys.reduce(into: (pending: 0, urgent: 0)) { counts, ledgerID in
                 let row = try connection.first(
                     """
-                    SELECT count(*) AS pending, coalesce(sum(CASE WHEN requested_at <= ?3 THEN 1 ELSE 0 END), 0) AS urgent
+                    SELECT count(*) AS pending,
+                        coalesce(sum(CASE WHEN \(RefundRequest.deadlineColumn) <= ?3 THEN 1 ELSE 0 END), 0) AS urgent
                     FROM refund_request WHERE app = ?1 AND environment = ?2 AND state = 'pending'
                     """, ledgerID.values + [.integer(urgent.milliseconds)])
                 guard let row else { return }
@@ -249,12 +288,27 @@ struct RefundDesk: Sendable {
     }
 }
 
-extension AppStoreServerAPIError {
-    /// Whether a later call can succeed: the App Store was not reached, or the key or the store may be repaired within
-    /// the time limit. Any other refusal of the request is final.
-    fileprivate var mayPass: Bool {
-        guard kind == .refused, !isRetryable, let status else { return true }
-        return !(400..<500).contains(status) || [401, 403, 408, 429].contains(status)
+extension RefundDesk.Failure {
+    /// A later call can succeed if the App Store was not reached, or if the key or the store may be repaired within the
+    /// time limit. Any other refusal of the request is final.
+    fileprivate init(_ error: AppStoreServerAPIError) {
+        var mayPass = true
+        if error.kind == .refused, !error.isRetryable, let status = error.status {
+            mayPass = Self.mayPass(status)
+        }
+        self.init(status: error.status, reason: error.reason, mayPass: mayPass, retryAfter: error.retryAfter)
+    }
+
+    fileprivate init(_ failure: GooglePlayFailure, at now: Date) {
+        let status = failure.error?.httpStatus
+        self.init(
+            status: status, reason: failure.reason,
+            mayPass: failure.kind == .unavailable || failure.kind == .refused && status.map(Self.mayPass) ?? true,
+            retryAfter: failure.retryAfter.map { now.addingTimeInterval($0) })
+    }
+
+    private static func mayPass(_ status: Int) -> Bool {
+        !(400..<500).contains(status) || [401, 403, 408, 429].contains(status)
     }
 }
 
@@ -291,6 +345,17 @@ extension LedgerTransaction {
         return .closed(state)
     }
 
+    /// Returns the content of a decided request; `nil` for damaged rows.
+    fileprivate func content(of request: RefundRequest) throws -> RefundDesk.Claimed.Content? {
+        guard let body = request.body, case .object(let members) = body else { return nil }
+        switch (request.source, request.version) {
+        case (.googlePlay, _): return try reviewToken(of: request).map { .review(body, token: $0) }
+        case (_, 1?): return .version1(members)
+        case (_, 2?): return .version2(members)
+        default: return nil
+        }
+    }
+
     fileprivate func postpone(_ request: RefundRequest, until due: Date) throws {
         try connection.perform(
             "UPDATE refund_request SET due_at = ?3 WHERE app = ?1 AND environment = ?2 AND id = ?4",
@@ -308,12 +373,13 @@ extension LedgerTransaction {
 
     /// Stores the result of an attempt, unless another server has claimed the request since.
     fileprivate func finish(
-        _ id: Int64, attempt: Int, _ result: Result<Void, AppStoreServerAPIError>, retryAt: Date?
+        _ id: Int64, attempt: Int, _ result: Result<Int, RefundDesk.Failure>, retryAt: Date?
     ) throws -> Bool {
-        var (state, status, error): (RefundRequest.State, Int?, String?) = (.sent, 202, nil)
-        if case .failure(let failure) = result {
-            (state, status, error) = (retryAt == nil ? .failed : .pending, failure.status, failure.reason)
-        }
+        let (state, status, error): (RefundRequest.State, Int?, String?) =
+            switch result {
+            case .success(let status): (.sent, status, nil)
+            case .failure(let failure): (retryAt == nil ? .failed : .pending, failure.status, failure.reason)
+            }
         return try connection.execute(
             """
             UPDATE refund_request SET state = ?3, is_claimed = 0, due_at = ?4, status = ?5, error = ?6, answered_at = ?7

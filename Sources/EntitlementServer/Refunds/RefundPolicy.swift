@@ -82,6 +82,8 @@ struct ConsumptionAnswer: Hashable, Sendable {
 
 /// The facts about a refund request from which a policy decides.
 struct RefundCase: Hashable, Sendable {
+    /// The store that asks.
+    var source = PurchaseSource.appStore
     var product: ProductID
     var kind: ProductType
     var quantity = 1
@@ -155,20 +157,33 @@ extension RefundPolicy {
 
     /// Returns why nothing may be sent about a case, whatever the answer; `nil` if something may be sent.
     ///
+    /// Google Play asks for the developer's preference and requires no consent. The used part, which is data about the
+    /// customer, is still sent only with the consent.
+    ///
     /// - Parameter isVouchedFor: Whether an operator states that the customer consented. The customer's own refusal
     ///   still counts.
     func obstacle(to refund: RefundCase, isVouchedFor: Bool) -> RefundDecision.Silence? {
+        if refund.source == .googlePlay { return nil }
         if refund.isFamilyShared { return .familyShared }
-        switch refund.consent {
-        case true?: break
-        case false?: return .consentRefused
-        case nil: if consent == .reported, !isVouchedFor { return .consentUnknown }
-        }
+        if let missing = missingConsent(of: refund, isVouchedFor: isVouchedFor) { return missing }
         return requestVersion(for: refund) == 1 && ![.consumable, .autoRenewableSubscription].contains(refund.kind)
             ? .unsupportedType : nil
     }
 
-    private func requestVersion(for refund: RefundCase) -> Int { refund.isAdvancedCommerce ? 1 : version }
+    /// Returns why data about the customer may not be sent; `nil` with a consent.
+    private func missingConsent(of refund: RefundCase, isVouchedFor: Bool) -> RefundDecision.Silence? {
+        switch refund.consent {
+        case true?: nil
+        case false?: .consentRefused
+        case nil: consent == .reported && !isVouchedFor ? .consentUnknown : nil
+        }
+    }
+
+    /// Returns the version of Apple's request; `nil` for a review of Google Play.
+    private func requestVersion(for refund: RefundCase) -> Int? {
+        guard refund.source != .googlePlay else { return nil }
+        return refund.isAdvancedCommerce ? 1 : version
+    }
 
     /// Returns the used part of a purchase in thousandths of a percent; `nil` if it is unknown.
     func usage(of refund: RefundCase) -> Int? {
@@ -181,19 +196,24 @@ extension RefundPolicy {
         return Int((UInt64(used) * UInt64(ConsumptionInformation.whole)) / UInt64(total))
     }
 
-    /// Returns the request with an answer; `nil` if the App Store would refuse it.
-    func request(_ answer: ConsumptionAnswer, for refund: RefundCase) -> ConsumptionInformation? {
+    /// Returns the request with an answer; `nil` if the store would refuse it.
+    ///
+    /// - Parameter isVouchedFor: As for ``obstacle(to:isVouchedFor:)``.
+    func request(
+        _ answer: ConsumptionAnswer, for refund: RefundCase, isVouchedFor: Bool = false
+    ) -> ConsumptionInformation? {
         let report = refund.usage
-        let isSubscription = refund.kind == .autoRenewableSubscription
+        // The App Store computes the use of auto-renewable subscriptions, and refuses a percentage.
+        let isComputed = refund.kind == .autoRenewableSubscription && refund.source != .googlePlay
         let delivery = answer.deliveryStatus ?? report?.deliveryStatus ?? .delivered
-        let used = answer.percentage ?? usage(of: refund)
+        let mayStateUse = missingConsent(of: refund, isVouchedFor: isVouchedFor) == nil
+        let used = mayStateUse ? answer.percentage ?? usage(of: refund) : nil
         let information = ConsumptionInformation(
             version: requestVersion(for: refund), kind: refund.kind, preference: answer.preference,
             deliveryStatus: delivery,
             sampleContentProvided: answer.sampleContentProvided ?? report?.sampleContentProvided
                 ?? sampleContentProvided,
-            // The App Store computes the use of auto-renewable subscriptions, and refuses a percentage.
-            percentage: isSubscription ? nil : delivery == .delivered ? used : 0,
+            percentage: isComputed ? nil : delivery == .delivered ? used : mayStateUse ? 0 : nil,
             usage: delivery == .delivered ? used : 0, tenure: tenure(of: refund), playTime: report?.playTime,
             refunded: RefundHistory.sum(refund.refunds?.amounts, in: "USD"),
             paid: RefundHistory.sum(refund.refunds?.paid, in: "USD"))

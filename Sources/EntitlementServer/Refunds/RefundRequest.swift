@@ -4,26 +4,33 @@ import Primitives
 import SQLStorage
 import StoreModel
 
-/// A stored request of the App Store for consumption information, with the server's decision and the store's.
+/// A stored request of a store for the developer's preference, with the server's decision and the store's: a request of
+/// the App Store for consumption information, or a review of a chargeback at Google Play.
 struct RefundRequest: Sendable {
     /// The state of a request, by its wire name. The set is closed.
     enum State: String, CaseIterable, Sendable {
         /// Nothing was sent yet.
         case pending
-        /// The App Store accepted the answer.
+        /// The store accepted the answer.
         case sent
         /// The policy decided to send nothing.
         case silent
         /// The policy decided, and only records its decisions.
         case dryRun
-        /// The App Store refused the answer.
+        /// The store refused the answer.
         case failed
         /// The time for an answer ended before one was sent.
         case expired
     }
 
-    /// Apple's time for an answer, in seconds from the notification.
-    static let timeLimit: TimeInterval = 12 * 3600
+    /// Returns the time for an answer, in seconds from the notification.
+    static func timeLimit(of source: PurchaseSource) -> TimeInterval { (source == .googlePlay ? 24 : 12) * 3600 }
+
+    /// The SQL of the deadline in milliseconds.
+    static let deadlineColumn = """
+        (requested_at + CASE source WHEN 'googlePlay' THEN \(Int64(timeLimit(of: .googlePlay)) * 1000)
+            ELSE \(Int64(timeLimit(of: .appStore)) * 1000) END)
+        """
 
     static let query = "\(selection) FROM refund_request AS request"
 
@@ -48,6 +55,7 @@ struct RefundRequest: Sendable {
         """
 
     let id: Int64
+    let source: PurchaseSource
     let notification: String
     let transaction: TransactionID
     let original: TransactionID
@@ -72,8 +80,10 @@ struct RefundRequest: Sendable {
     /// The reason that an operator gave.
     let note: String?
     let version: Int?
-    /// The members of Apple's request.
+    /// The members of the store's request, without a credential.
     let body: JSONValue?
+    /// The token of a review of Google Play, encrypted with the key of the purchase; `nil` after an erasure.
+    let sealedReview: LedgerTransaction.Sealed?
     let answeredAt: Date?
     let status: Int?
     let error: String?
@@ -93,6 +103,7 @@ struct RefundRequest: Sendable {
             throw EntitlementServerError(.internalInconsistency, "A refund request in the ledger has an unknown state.")
         }
         id = try row["id"]
+        source = PurchaseSource(rawValue: try row["source"])
         notification = try row["notification"]
         transaction = TransactionID(unchecked: try row["transaction_id"])
         original = TransactionID(unchecked: try row["original_transaction_id"])
@@ -116,6 +127,8 @@ struct RefundRequest: Sendable {
         note = try row["note"]
         version = try row["version"]
         self.body = try body.map { try JSONValue(parsing: $0) }
+        let (key, sealed): (Int64?, [UInt8]?) = (try row["review_key"], try row["sealed_review"])
+        sealedReview = key.flatMap { key in sealed.map { .init(key: key, bytes: $0) } }
         answeredAt = try date("answered_at")
         status = try row["status"]
         error = try row["error"]
@@ -123,12 +136,12 @@ struct RefundRequest: Sendable {
         outcomeAt = try date("outcome_at")
     }
 
-    var deadline: Date { requestedAt.addingTimeInterval(Self.timeLimit) }
+    var deadline: Date { requestedAt.addingTimeInterval(Self.timeLimit(of: source)) }
 
     /// The request in its wire format.
     func json(of customers: [CustomerID]) -> JSONValue {
         var members: JSONValue = [
-            "id": .string(String(id)), "notificationUUID": .string(notification),
+            "id": .string(String(id)), "source": .string(source.rawValue), "notificationUUID": .string(notification),
             "transactionID": .string(transaction.rawValue), "originalTransactionID": .string(original.rawValue),
             "productID": .string(product.rawValue), "kind": .string(kind.rawValue), "quantity": .number(quantity),
             "customers": .array(customers.map { .string($0.rawValue) }), "purchasedAt": Self.text(purchasedAt),
@@ -239,7 +252,8 @@ extension LedgerTransaction {
     func refundCase(of request: RefundRequest) throws -> RefundCase {
         let holders = try holders(of: request.original)
         var refund = RefundCase(
-            product: request.product, kind: request.kind, quantity: request.quantity, reason: request.reason,
+            source: request.source, product: request.product, kind: request.kind, quantity: request.quantity,
+            reason: request.reason,
             isFamilyShared: request.isFamilyShared, isAdvancedCommerce: request.isAdvancedCommerce,
             purchasedAt: request.purchasedAt, requestedAt: request.requestedAt)
         let isErased = try purchase(request.original)?.isErased ?? false
@@ -250,18 +264,18 @@ extension LedgerTransaction {
         refund.usage = try usage(of: request.transaction)
         // Of several customers that share the purchase, the ledger does not know which one requested the refund.
         guard let customer = holders.first, holders.count == 1 else { return refund }
-        let transactions = try transactions(of: customer)
+        let transactions = try transactions(of: customer, at: request.source)
         refund.refunds = RefundHistory(transactions.filter { $0.id != request.transaction })
         let firstPurchase = transactions.map { min($0.purchaseDate, $0.originalPurchaseDate) }.min()
         refund.customerSince = try [firstPurchase, entry(of: customer)?.firstSeenAt].compactMap(\.self).min()
         return refund
     }
 
-    /// Returns the fact that counts of each of a customer's App Store transactions.
-    private func transactions(of customer: CustomerID) throws -> [TransactionFact] {
+    /// Returns the fact that counts of each of a customer's transactions at a store.
+    private func transactions(of customer: CustomerID, at source: PurchaseSource) throws -> [TransactionFact] {
         var state = CustomerState()
         for row in try factRows(of: customer, before: .max, limit: .max) { try state.apply(factIn: row) }
-        return state.countingTransactions.filter { $0.source == .appStore }
+        return state.countingTransactions.filter { $0.source == source }
     }
 
     // MARK: - Consent and usage
@@ -344,8 +358,8 @@ extension LedgerTransaction {
             "UPDATE usage_report SET customer = ?4 WHERE app = ?1 AND environment = ?2 AND customer = ?3", names)
     }
 
-    /// Deletes the consent and the usage of a customer, and what operators wrote about the refund requests for the
-    /// customer's purchases.
+    /// Deletes the consent and the usage of a customer, what operators wrote about the refund requests for the
+    /// customer's purchases, and the tokens of reviews.
     func eraseRefundData(of customer: CustomerID, _ purchases: [TransactionID]) throws {
         try deleteConsent(of: customer)
         try connection.perform(
@@ -356,6 +370,11 @@ extension LedgerTransaction {
                 """
                 UPDATE refund_request SET note = 'erased'
                 WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND note IS NOT NULL
+                """, values(.text(original.rawValue)))
+            try connection.perform(
+                """
+                UPDATE refund_request SET review_key = NULL, sealed_review = NULL
+                WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND sealed_review IS NOT NULL
                 """, values(.text(original.rawValue)))
         }
     }

@@ -153,6 +153,7 @@ extension CustomerPurchase {
         object.add("productID", productID.rawValue)
         object.add("purchasedAt", purchasedAt)
         object.add("quantity", quantity)
+        if let refundedQuantity { object.add("refundedQuantity", refundedQuantity) }
         object.add("revokedAt", orNull: revokedAt)
         object.add("source", source.rawValue)
         object.add("transactionID", transactionID.rawValue)

@@ -260,8 +260,10 @@ public struct CustomerPurchase: Codable, Hashable, Sendable {
     public var kind: ProductType
     /// The date of the purchase.
     public var purchasedAt: Date
-    /// The number of units that were bought.
+    /// The number of units that were bought, without the `refundedQuantity`.
     public var quantity: Int
+    /// The number of units that the store refunded while the others remain, or `nil` if there are none.
+    public var refundedQuantity: Int?
     /// The date on which the store revoked the purchase, or `nil`.
     public var revokedAt: Date?
     /// The system that sold the product.
@@ -275,12 +277,13 @@ public struct CustomerPurchase: Codable, Hashable, Sendable {
     ///   - originalTransactionID: The original transaction of the purchase.
     ///   - kind: The kind of the product.
     ///   - purchasedAt: The date of the purchase.
-    ///   - quantity: The number of units that were bought.
+    ///   - quantity: The number of units that were bought, without the `refundedQuantity`.
+    ///   - refundedQuantity: The number of units that the store refunded while the others remain, or `nil`.
     ///   - revokedAt: The date on which the store revoked the purchase, or `nil`.
     ///   - source: The system that sold the product.
     public init(
         productID: ProductID, transactionID: TransactionID, originalTransactionID: TransactionID,
-        kind: ProductType, purchasedAt: Date, quantity: Int = 1, revokedAt: Date? = nil,
+        kind: ProductType, purchasedAt: Date, quantity: Int = 1, refundedQuantity: Int? = nil, revokedAt: Date? = nil,
         source: PurchaseSource = .appStore
     ) {
         self.productID = productID
@@ -289,6 +292,7 @@ public struct CustomerPurchase: Codable, Hashable, Sendable {
         self.kind = kind
         self.purchasedAt = purchasedAt
         self.quantity = quantity
+        self.refundedQuantity = refundedQuantity
         self.revokedAt = revokedAt
         self.source = source
     }
@@ -305,6 +309,7 @@ public struct CustomerPurchase: Codable, Hashable, Sendable {
         try container.encode(kind, forKey: .kind)
         try container.encode(purchasedAt, forKey: .purchasedAt)
         try container.encode(quantity, forKey: .quantity)
+        try container.encodeIfPresent(refundedQuantity, forKey: .refundedQuantity)
         try container.encode(revokedAt, forKey: .revokedAt)
         try container.encode(source, forKey: .source)
     }

@@ -61,8 +61,8 @@ package struct CreditAccount: Hashable, Sendable {
         sources = Dictionary(grouping: purchases, by: \.originalTransactionID).map { original, transactions in
             Source(
                 original: original, purchasedAt: transactions.map(\.purchasedAt).min() ?? .distantPast,
-                given: credit.amount(of: transactions),
-                valid: credit.amount(of: transactions.filter { $0.revokedAt == nil }), spent: spent[original] ?? 0,
+                given: Self.sum(of: transactions, credit.given(by:)),
+                valid: Self.sum(of: transactions, credit.left(of:)), spent: spent[original] ?? 0,
                 own: own[original] ?? 0)
         }.sorted { ($0.purchasedAt, $0.original) < ($1.purchasedAt, $1.original) }
         self.debt = max(0, debt)
@@ -101,12 +101,12 @@ package struct CreditAccount: Hashable, Sendable {
     }
 }
 
-extension CreditTable.Credit {
-    /// Returns the units that the transactions of one purchase gave. Each consumable transaction gives units. Several
+extension CreditAccount {
+    /// Returns the units of the transactions of one purchase. Each consumable transaction gives units. Several
     /// transactions of another kind are restores of one purchase, which gives its units once.
-    fileprivate func amount(of transactions: [CustomerPurchase]) -> Int {
-        let consumed = transactions.filter { $0.kind == .consumable }.reduce(0) { $0.adding(amount(of: $1)) }
-        return consumed.adding(transactions.filter { $0.kind != .consumable }.map(amount).max() ?? 0)
+    fileprivate static func sum(of transactions: [CustomerPurchase], _ units: (CustomerPurchase) -> Int) -> Int {
+        let consumed = transactions.filter { $0.kind == .consumable }.reduce(0) { $0.adding(units($1)) }
+        return consumed.adding(transactions.filter { $0.kind != .consumable }.map(units).max() ?? 0)
     }
 }
 

@@ -16,10 +16,19 @@ public struct CreditTable: Hashable, Sendable {
             self.prices = prices
         }
 
-        /// Returns the units that a purchase gave, whether it was revoked later or not.
-        package func amount(of purchase: CustomerPurchase) -> Int {
-            let (amount, isTooMuch) = (products[purchase.productID] ?? 0)
-                .multipliedReportingOverflow(by: purchase.quantity)
+        /// Returns the units that a purchase gave, whether they were refunded later or not.
+        package func given(by purchase: CustomerPurchase) -> Int {
+            let (bought, isTooMuch) = purchase.quantity.addingReportingOverflow(purchase.refundedQuantity ?? 0)
+            return isTooMuch ? .max : amount(of: bought, purchase.productID)
+        }
+
+        /// Returns the units that a purchase gave and that were not refunded.
+        package func left(of purchase: CustomerPurchase) -> Int {
+            purchase.revokedAt == nil ? amount(of: purchase.quantity, purchase.productID) : 0
+        }
+
+        private func amount(of quantity: Int, _ product: ProductID) -> Int {
+            let (amount, isTooMuch) = (products[product] ?? 0).multipliedReportingOverflow(by: quantity)
             return isTooMuch ? .max : amount
         }
     }

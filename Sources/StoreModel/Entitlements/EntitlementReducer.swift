@@ -34,6 +34,13 @@ package struct EntitlementReducer: Sendable {
         }
         return answer
     }
+
+    /// Returns the pairs of subscriptions with which the customer pays twice for the same features, in their order.
+    package func doublePayments(in state: CustomerState, at instant: Date) -> [DoublePayment] {
+        // Without a renewal info, a subscription is not known to renew.
+        guard state.renewals.count > 1 else { return [] }
+        return SortedState(state, features: features).doublePayments(at: instant)
+    }
 }
 
 /// The state of a customer, sorted into subscriptions, purchases and grants.
@@ -60,8 +67,9 @@ private struct SortedState {
 
     func answer(_ id: CustomerID, _ environment: StoreEnvironment, at instant: Date) -> Customer {
         let statuses = subscriptions.map { $0.status(at: instant) }
+        let payers = payers(among: statuses)
         let all =
-            statuses.flatMap(features(of:)) + purchases.flatMap { features(of: $0, at: instant) }
+            statuses.flatMap { features(of: $0, payers: payers) } + purchases.flatMap { features(of: $0, at: instant) }
             + grants.map { feature(of: $0, at: instant) }
         return Customer(
             customer: id, environment: environment, asOf: instant, features: Self.merged(all),
@@ -74,14 +82,55 @@ private struct SortedState {
     /// The page of the App Store on which customers change and cancel subscriptions.
     fileprivate static let appStoreSubscriptions = "https://apps.apple.com/account/subscriptions"
 
-    private func features(of status: SubscriptionTimeline.Status) -> [CustomerFeature] {
+    /// Returns the sources of the subscriptions that the customer pays for each feature now.
+    private func payers(among statuses: [SubscriptionTimeline.Status]) -> [ExactString: [PurchaseSource]] {
+        var payers: [ExactString: [PurchaseSource]] = [:]
+        for status in statuses where status.hasAccess && status.isPaidFurther {
+            for name in features.features(of: status.period.productID, kind: status.period.kind) {
+                payers[ExactString(name), default: []].append(status.period.source)
+            }
+        }
+        return payers
+    }
+
+    func doublePayments(at instant: Date) -> [DoublePayment] {
+        let paid = subscriptions.lazy.map { $0.status(at: instant) }.filter(\.isPaidFurther)
+            .prefix(DoublePayment.maximumSubscriptions)
+            .map { ($0, Set(features.features(of: $0.period.productID, kind: $0.period.kind).map { ExactString($0) })) }
+        let statuses = Array(paid)
+        return statuses.indices.flatMap { index in
+            statuses[(index + 1)...].compactMap { second -> DoublePayment? in
+                let first = statuses[index]
+                let common = first.1.intersection(second.1)
+                guard !common.isEmpty else { return nil }
+                return DoublePayment(
+                    subscriptions: [first.0.subscription, second.0.subscription],
+                    features: common.sorted().map(\.rawValue), isPresent: first.0.hasAccess && second.0.hasAccess)
+            }
+        }
+    }
+
+    private func features(
+        of status: SubscriptionTimeline.Status, payers: [ExactString: [PurchaseSource]]
+    ) -> [CustomerFeature] {
         let period = status.period
+        let isPaid = status.hasAccess && status.isPaidFurther
         return features.features(of: period.productID, kind: period.kind).map { name in
-            CustomerFeature(
+            let warning = isPaid ? Self.warning(of: payers[ExactString(name)] ?? []) : ""
+            return CustomerFeature(
                 name: name, isActive: status.hasAccess, from: period.purchaseDate, until: status.expiresAt,
                 effectiveUntil: status.effectiveUntil, source: period.source, productID: period.productID,
-                originalTransactionID: period.originalID, because: status.because)
+                originalTransactionID: period.originalID, because: status.because + warning)
         }
+    }
+
+    /// Returns the words that several subscriptions pay for a feature, and where to cancel one; empty for one payer.
+    private static func warning(of payers: [PurchaseSource]) -> String {
+        guard payers.count > 1 else { return "" }
+        let stores = Set(payers).sorted().map(\.place).joined(separator: " or ")
+        return payers.count == 2
+            ? ", but two subscriptions pay for this: cancel one \(stores)"
+            : ", but \(payers.count) subscriptions pay for this: cancel all but one \(stores)"
     }
 
     private func features(of purchase: TransactionFact, at instant: Date) -> [CustomerFeature] {
@@ -149,11 +198,41 @@ extension TransactionFact {
     fileprivate var purchase: CustomerPurchase {
         CustomerPurchase(
             productID: productID, transactionID: id, originalTransactionID: originalID, kind: kind,
-            purchasedAt: purchaseDate, quantity: quantity, revokedAt: revocationDate, source: source)
+            purchasedAt: purchaseDate, quantity: quantity,
+            refundedQuantity: refundedQuantity > 0 ? refundedQuantity : nil, revokedAt: revocationDate, source: source)
+    }
+}
+
+extension PurchaseSource {
+    /// The place where a customer cancels a subscription, with its preposition.
+    fileprivate var place: String {
+        switch self {
+        case .appStore: "in the App Store"
+        case .googlePlay: "at Google Play"
+        case .web: "in the web shop"
+        default: "at \(rawValue)"
+        }
+    }
+}
+
+extension TransactionFact {
+    /// Whether the customer pays nothing in this and in each later period: the price is 0 without an offer. At Google Play
+    /// a period of 0 follows a replacement, and no subscription is free for good.
+    fileprivate var isFree: Bool {
+        source != .googlePlay && price?.amount == 0 && !isTrial && !isIntroductory && offerType == nil
+            && offerIdentifier == nil
     }
 }
 
 extension SubscriptionTimeline.Status {
+    /// Whether the customer will pay for another period, unless a payment fails. It does not matter whether the
+    /// subscription gives access now.
+    fileprivate var isPaidFurther: Bool {
+        guard let renewal, renewal.autoRenews == true, !renewal.isCancelled else { return false }
+        return !period.isFamilyShared && !period.isAssigned && !period.isFree && !period.isUpgraded
+            && period.revocationDate == nil
+    }
+
     /// Whether the customer can change the subscription in the App Store: it was bought there and has not ended.
     fileprivate var isManagedInAppStore: Bool {
         period.source == .appStore && [.active, .inGracePeriod, .inBillingRetry, .paused].contains(state)

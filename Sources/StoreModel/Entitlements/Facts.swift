@@ -15,7 +15,10 @@ package struct TransactionFact: Hashable, Sendable {
     package var originalPurchaseDate: Date
     package var expiresDate: Date?
     package var revocationDate: Date?
+    /// The number of units that the customer has, without those that were refunded of a larger quantity.
     package var quantity: Int
+    /// The number of units that were bought with the others and refunded, while the others remain. Google Play only.
+    package var refundedQuantity: Int
     /// Whether the customer changed to a higher level of the group, which ended this period.
     package var isUpgraded: Bool
     /// Whether another customer paid: a member of the family, or the buyer of an assigned seat.
@@ -54,7 +57,8 @@ package struct TransactionFact: Hashable, Sendable {
     package init(
         id: TransactionID, originalID: TransactionID? = nil, productID: ProductID, kind: ProductType,
         purchaseDate: Date, originalPurchaseDate: Date? = nil, expiresDate: Date? = nil, revocationDate: Date? = nil,
-        quantity: Int = 1, isUpgraded: Bool = false, isFamilyShared: Bool = false, appAccountToken: UUID? = nil,
+        quantity: Int = 1, refundedQuantity: Int = 0, isUpgraded: Bool = false, isFamilyShared: Bool = false,
+        appAccountToken: UUID? = nil,
         groupID: String? = nil, price: Price? = nil, isTrial: Bool = false, isIntroductory: Bool = false,
         storefront: String? = nil, offerType: Int? = nil, offerIdentifier: String? = nil,
         revocationPercentage: Int? = nil, source: PurchaseSource = .appStore, packageName: String? = nil,
@@ -70,6 +74,7 @@ package struct TransactionFact: Hashable, Sendable {
         self.expiresDate = expiresDate
         self.revocationDate = revocationDate
         self.quantity = quantity
+        self.refundedQuantity = refundedQuantity
         self.isUpgraded = isUpgraded
         self.isFamilyShared = isFamilyShared
         self.isAssigned = isAssigned

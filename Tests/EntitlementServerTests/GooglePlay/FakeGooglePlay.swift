@@ -23,6 +23,10 @@ final class FakeGooglePlay: HTTPTransport {
         var outage: (status: Int, retryAfter: Int?)?
         var refusesOrders = false
         var hasKeys = true
+        /// The refunds and the answers to reviews: the path after the package name, and the body.
+        var changes: [(path: String, body: JSONValue)] = []
+        /// The errors that answer the next refunds and reviews.
+        var refusals: [GoogleAPIError] = []
         /// The tokens of purchases that were requested.
         var requested: [String] = []
         /// The request whose answer waits at the gate: the number of the request for a purchase, from 0.
@@ -63,6 +67,14 @@ final class FakeGooglePlay: HTTPTransport {
             return HTTPResponse(status: outage.status, headers: headers)
         }
         let last = path.split(separator: "/").last.map(String.init) ?? ""
+        if request.method == .post, path.contains("/orders/") {
+            let bytes = try await request.body.collect(upTo: 1 << 16)
+            let body = try JSONValue(parsing: bytes)
+            return state.withLock { state in
+                state.changes.append((last, body))
+                return state.refusals.isEmpty ? HTTPResponse(json: [:]) : state.refusals.removeFirst().response
+            }
+        }
         if path.contains("/orders/") {
             return state.withLock { state in
                 if state.refusesOrders {

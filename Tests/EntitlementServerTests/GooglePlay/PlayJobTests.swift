@@ -21,7 +21,7 @@ struct PlayBench: Sendable {
 
     init(
         _ play: PlayStore, folder: ServerBench.Folder? = nil, keys: [BundleID: IssuedKeys] = [:],
-        features: FeatureMap = ServerBench.map
+        features: FeatureMap = ServerBench.map, refundPolicy: RefundPolicy? = nil
     ) async throws {
         self.play = play
         let network = SteeredTransport(play.transport)
@@ -32,6 +32,7 @@ struct PlayBench: Sendable {
             configuration.clock = play.store.clock
             configuration.trustAnchors += anchors
             configuration.apps[0].features = features
+            configuration.apps[0].refundPolicy = refundPolicy
             var app = GooglePlayApp(client: play.client(over: network) { $0.backoff = .none })
             app.consumables = ["coins"]
             app.notifications = .init(

@@ -447,6 +447,43 @@ import Testing
         await bench.close()
     }
 
+    @Test(arguments: 1...6)
+    func `units that were spent before a refund of a part become a debt, and never more is spent than is left`(
+        seed: Int
+    ) async throws {
+        var random = SeededNumbers(state: UInt64(seed))
+        let (bench, play) = try await ServerBench.withPlay()
+        let (start, quantity) = (bench.clock.now(), Int.random(in: 1...5, using: &random))
+        var (rest, spent, item) = (quantity, 0, 0)
+        try play.set("token-9", Product.coins(at: start, quantity: quantity))
+        #expect(try await bench.postPlay("token-9", product: "coins").status == 200)
+        for _ in 0..<25 {
+            bench.clock.advance(by: 1)
+            if rest > 1, Int.random(in: 0..<6, using: &random) == 0 {
+                rest -= Int.random(in: 1..<rest, using: &random)
+                let left = rest
+                try play.set(
+                    "token-9", Product.coins(at: start, quantity: quantity) { $0.offer.refundableQuantity = left })
+                _ = try await bench.postPlay("token-9", product: "coins")
+            } else {
+                item += 1
+                let reply = try await bench.send(
+                    .post, "/v1/customers/anna/credits/gold/redeem", as: .secret,
+                    body: .json(["items": [["id": .string("hat-\(item)"), "type": "hat"]]]))
+                let isCovered = rest * 100 - spent >= 30
+                #expect(reply.status == (isCovered ? 200 : 409), "\(reply.json)")
+                if isCovered { spent += 30 }
+            }
+            let credit = try await bench.send(.get, "/v1/customers/anna/credits/gold", as: .secret).json
+            #expect(credit["balance"]?.intValue == rest * 100 - spent)
+        }
+        let purchase = try await bench.get().customer().purchases[0]
+        #expect(purchase.quantity == rest)
+        #expect(purchase.refundedQuantity == (rest == quantity ? nil : quantity - rest))
+        #expect(try bench.playDifferences() == [])
+        await bench.close()
+    }
+
     // MARK: - The row of the purchase
 
     @Test func `a purchase awaits its acknowledgement until Google says that it has it`() async throws {

@@ -243,9 +243,13 @@ import Testing
         #expect(bought.price == Price(amount: Decimal(99) / 100, currency: "USD"))
         #expect(try fact(isConsumable: true) { _ in }.kind == .consumable)
         #expect(try fact { $0.offer.consumptionState = .consumed }.kind == .consumable)
-        #expect(try fact { $0.offer.refundableQuantity = 2 }.quantity == 2)
+        let rest = try fact { $0.offer.refundableQuantity = 2 }
+        #expect(rest.quantity == 2 && rest.refundedQuantity == 1)
         // A refund of everything that did not end the purchase.
-        #expect(try fact { $0.offer.refundableQuantity = 0 }.quantity == 3)
+        for number in [0, -1, 4, .max] {
+            let all = try fact { $0.offer.refundableQuantity = number }
+            #expect(all.quantity == 3 && all.refundedQuantity == 0)
+        }
         let cancelled = try fact { $0.purchaseStateContext?.purchaseState = .cancelled }
         #expect(cancelled.revocationDate == start)
     }

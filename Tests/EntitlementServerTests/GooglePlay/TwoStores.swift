@@ -49,10 +49,10 @@ struct TwoStores {
         }
     }
 
-    static func with(_ body: (TwoStores) async throws -> Void) async throws {
+    static func with(refundPolicy: RefundPolicy? = nil, _ body: (TwoStores) async throws -> Void) async throws {
         let receiver = Receiver()
         try await PlayStore.with(appStore: products, sender: receiver) { play in
-            let server = try await PlayBench(play, features: features)
+            let server = try await PlayBench(play, features: features, refundPolicy: refundPolicy)
             receiver.connect(to: server.bench.service)
             do {
                 try await play.store.createAccount(account)
@@ -161,6 +161,31 @@ struct TwoStores {
             products.append(transaction.productID)
         }
         return named(products)
+    }
+
+    /// The features whose reason warns of several payments, one for each subscription.
+    func warnedFeatures() async throws -> [String] {
+        try await answer().features.filter { $0.because.contains("subscriptions pay for this") }.map(\.name)
+    }
+
+    /// The features that several subscriptions pay for by the books of both stores, one for each subscription.
+    func featuresPaidTwice() async throws -> [String] {
+        let now = store.clock.now()
+        var payers: [ProductID] = []
+        let client = play.client()
+        for purchase in try await store.playPurchases(of: Self.account) where purchase.kind == "subscription" {
+            guard ["active", "inGracePeriod"].contains(purchase.state), let end = purchase.expiryTime, end > now,
+                let json = try? await client.subscription(PurchaseToken(unchecked: purchase.purchaseToken)),
+                json["lineItems"]?[0]?["autoRenewingPlan"]?["autoRenewEnabled"] == true
+            else { continue }
+            payers.append(purchase.productID)
+        }
+        payers += try await store.subscriptions(of: Self.account).filter { subscription in
+            subscription.autoRenews
+                && (subscription.status == .active || subscription.status == .gracePeriod)
+        }.map(\.productID)
+        let names = payers.flatMap { Self.features.features(of: $0, kind: .autoRenewableSubscription) }
+        return names.filter { name in names.count { $0 == name } > 1 }.sorted()
     }
 
     /// The differences that a replay of the ledger finds.

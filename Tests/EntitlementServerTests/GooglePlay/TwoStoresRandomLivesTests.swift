@@ -98,6 +98,12 @@ import Testing
                 let answer = try await stores.answer()
                 let active = Set(answer.features.filter(\.isActive).map(\.name)).sorted()
                 let (booked, naive) = try await (stores.bookedFeatures(), stores.naiveFeatures())
+                let (warned, paid) = try await (stores.warnedFeatures(), stores.featuresPaidTwice())
+                guard warned == paid else {
+                    throw LifeDifference(
+                        step: number,
+                        description: "the server warns of \(warned), and \(paid) are paid several times")
+                }
                 guard active == booked, active == naive else {
                     throw LifeDifference(
                         step: number,
