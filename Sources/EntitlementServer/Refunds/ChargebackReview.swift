@@ -71,10 +71,11 @@ extension PlayReader {
 extension Ledger {
     /// Stores a review once. The purchase is in the ledger already.
     func keep(_ review: ChargebackReview, in ledgerID: LedgerID) async throws {
-        try await write { connection, _ in
+        try await write { connection, outcome in
             var transaction = transaction(connection, on: ledgerID)
             try transaction.lock(purchases: [review.transaction.originalID])
             try transaction.keep(review)
+            outcome.concernsRefundRequests = true
         }
     }
 }
@@ -96,7 +97,8 @@ extension Ledger {
                 """, request) != nil
         }
         guard isNew else { return }
-        try await write { connection, _ in
+        try await write { connection, outcome in
+            outcome.concernsRefundRequests = true
             try connection.perform(
                 """
                 INSERT INTO refund_outcome (app, environment, transaction_id, notification, outcome, signed_at)
