@@ -7,7 +7,7 @@ import Primitives
 struct ChangeSignal: Sendable {
     enum Reason: Sendable { case committed, timedOut, ended }
 
-    /// What a task waits for.
+    /// The commits that a task waits for.
     enum Subject: Sendable {
         /// Any commit.
         case commits
