@@ -169,7 +169,7 @@ struct FrontDeskCommandTests {
     private func fillGooglePlay(_ service: SoukService) async throws {
         for (purchase, actions) in [
             ("plus", []), ("pro", ["pause TOKEN P1M", "hold TOKEN", "price-change TOKEN 9.99"]),
-            ("max", ["cancel TOKEN"]), ("credits", []),
+            ("max", ["cancel TOKEN"]), ("ultra", ["refund TOKEN"]), ("credits", []),
             ("gems --pending", []),
         ] {
             let buy =
@@ -282,7 +282,7 @@ enum DarkroomOnGooglePlay {
     static func text() throws -> String {
         let file = TestFiles.repository + "/Examples/darkroom.play.json"
         var catalogue = try JSONValue(parsing: String(contentsOfFile: file, encoding: .utf8))
-        for (list, names) in [("subscriptions", ["pro", "max"]), ("oneTimeProducts", ["gems"])] {
+        for (list, names) in [("subscriptions", ["pro", "max", "ultra"]), ("oneTimeProducts", ["gems"])] {
             let first = try #require(catalogue[list]?[0])
             let others = names.map { name in
                 var other = first
