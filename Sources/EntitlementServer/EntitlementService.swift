@@ -399,6 +399,9 @@ public final class EntitlementService: HTTPHandler {
         let deliveries = DeliveriesRoutes(
             ledger: ledger, changes: parts.changes, idempotent: idempotent, realClock: configuration.realClock)
         let refunds = RefundRoutes(ledger: ledger, idempotent: idempotent, desk: parts.refundDesk)
+        let operatorRefunds = OperatorRefundRoute(
+            ledger: ledger, idempotent: idempotent, readers: parts.playReaders, realClock: configuration.realClock,
+            report: configuration.reportFailure)
         let signing = SigningKeysRoute(signer: parts.signer)
         let metricsEndpoints = configuration.servesMetrics ? MetricsRoute(metrics: parts.metrics).endpoints : []
         let all = [
@@ -416,6 +419,7 @@ public final class EntitlementService: HTTPHandler {
             credits.endpoints,
             promotions.endpoints,
             refunds.endpoints,
+            operatorRefunds.endpoints,
             provisioning.endpoints,
             showcase.endpoints,
             signing.endpoints,

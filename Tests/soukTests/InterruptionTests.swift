@@ -22,6 +22,7 @@ import Testing
         "ledger replay --database postgres://anna@127.0.0.1:PORT/ledger",
         "customer export anna --database postgres://anna@127.0.0.1:PORT/ledger",
         "customer erase anna --yes --url http://127.0.0.1:PORT --key-file KEY",
+        "customer refund anna GPA.1 --url http://127.0.0.1:PORT --key-file KEY",
         "migrate copy --from sqlite:LEDGER --to postgres://anna@127.0.0.1:PORT/ledger",
         "migrate copy --from sqlite:LEDGER --to postgres://anna@127.0.0.1:1/ledger --clock http://127.0.0.1:PORT",
         "import LINES --url http://127.0.0.1:PORT --key-file KEY --state FOLDER/state",

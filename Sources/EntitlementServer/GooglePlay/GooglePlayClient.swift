@@ -70,6 +70,16 @@ package struct GooglePlayClient: Sendable {
         try await resource("orders.get", ["orders", id], nil)
     }
 
+    /// Refunds an order (`orders.refund`). Google refuses an order that was refunded before.
+    ///
+    /// - Parameter revokes: Whether the purchase ends at once. Otherwise the customer keeps it.
+    package func refund(_ order: String, revokes: Bool) async throws {
+        try await connection.send(
+            .init(
+                id: "orders.refund", method: .post, path: ["orders", order], verb: "refund",
+                query: [("revoke", "\(revokes)")]))
+    }
+
     /// Answers the review of a chargeback (`orders.reviewrefund`). Google ignores a second answer.
     ///
     /// - Parameters:

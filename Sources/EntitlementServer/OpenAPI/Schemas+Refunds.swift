@@ -44,6 +44,13 @@ extension WireSchema {
         ])
     }
 
+    static let refundOrderRequest = named("RefundOrderRequest") {
+        .object([
+            .required("transactionID", identifier.described("the id of an order at Google Play")),
+            .optional("revoke", flag.described("whether the purchase ends at once; otherwise the customer keeps it")),
+        ])
+    }
+
     static let refundRequest = named("RefundRequest") {
         .object([
             .required("id", .text), .required("source", .source), .required("notificationUUID", .text),

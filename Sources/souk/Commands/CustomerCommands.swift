@@ -6,7 +6,8 @@ import SQLStorage
 import SimulatorControl
 import StoreModel
 
-/// `souk customer`: exports and erases a customer, in a ledger or at a running server.
+/// `souk customer`: exports and erases a customer, in a ledger or at a running server, and refunds an order at a running
+/// server.
 enum CustomerCommands {
     private static let options: [Command.Option] = [
         .init(name: "url", value: "SERVER", help: "a running entitlement server, instead of --database"),
@@ -76,6 +77,34 @@ enum CustomerCommands {
         return .success
     }
 
+    static let refund = Command(
+        words: ["customer", "refund"], summary: "Refund an order of a customer at Google Play",
+        operands: ["CUSTOMER", "TRANSACTION"],
+        options: FactSender.options + [
+            .init(name: "revoke", help: "end the purchase at once; otherwise the customer keeps it"),
+            .init(name: "json", help: "print the customer's answer, as POST /v1/customers/CUSTOMER/refunds"),
+        ],
+        details: """
+            TRANSACTION is the id of the order, such as GPA.3313-5503-3858-32549. The server asks Google with the service
+            account of the app, and fetches the purchase, so that the answer follows the refund. Only Apple refunds
+            purchases of the App Store. The audit log gets an entry. The command can be repeated: it refunds an order once.
+            """
+    ) { arguments in
+        let id = try id(arguments)
+        let transaction: TransactionID = try Arguments.identifier(arguments.operands[1], called: "TRANSACTION")
+        let client = try FactSender.client(arguments)
+        let answer = try await Place.send(
+            .post, "/refunds", id, to: client,
+            ["transactionID": .string(transaction.rawValue), "revoke": .bool(arguments.has("revoke"))])
+        guard let answer else { throw unknown(id) }
+        if arguments.has("json") {
+            try Terminal.print(json: answer)
+        } else {
+            try Terminal.print("\(transaction) was refunded")
+        }
+        return .success
+    }
+
     private static func id(_ arguments: Arguments) throws -> CustomerID {
         try Arguments.identifier(arguments.operands[0], called: "ID")
     }
@@ -131,11 +160,12 @@ enum CustomerCommands {
         }
 
         /// Sends a request about a customer. Returns `nil` for an unknown one.
-        private static func send(
-            _ method: HTTPRequest.Method, _ path: String, _ id: CustomerID, to client: ServiceClient
+        fileprivate static func send(
+            _ method: HTTPRequest.Method, _ path: String, _ id: CustomerID, to client: ServiceClient,
+            _ body: JSONValue? = nil
         ) async throws -> JSONValue? {
             let path = "/v1/customers/\(PercentEncoding.encode(id.rawValue))\(path)"
-            let answer = try await client.send(method, path, timeout: .seconds(300))
+            let answer = try await client.send(method, path, body, timeout: .seconds(300))
             if answer.status == 404, answer.json["code"] == "unknown_customer" { return nil }
             guard (200..<300).contains(answer.status), case .object = answer.json else {
                 let detail =

@@ -5,7 +5,7 @@ import StoreModel
 
 /// An action of an operator, as the audit log names it.
 enum AuditAction: String, Sendable, CaseIterable {
-    case signIn, grant, withdraw, transfer, merge, redeem, giveCredit, export, erase, refresh, replay
+    case signIn, grant, withdraw, transfer, merge, redeem, giveCredit, export, erase, refresh, replay, refund
 }
 
 /// The part of an entry that is known before the action: who does what, and why. An action that changes the ledger

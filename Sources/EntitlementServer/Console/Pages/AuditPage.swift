@@ -93,6 +93,9 @@ struct AuditTable: Sendable {
         case .erase:
             let number = entry.detail["purchases"]?.intValue ?? 0
             return "erased the customer, with \(number) \(number == 1 ? "purchase" : "purchases")"
+        case .refund:
+            let end: HTML = entry.detail["revoke"]?.boolValue == true ? ", and ended the purchase" : .empty
+            return "refunded the order \(detail("transactionID")) at Google Play\(end)"
         case .refresh: return "asked the store about the purchase \(detail("purchase"))"
         case .replay:
             let webhook: HTML = entry.detail["webhook"]?.stringValue.map { " to \(ConsoleFrame.code($0))" } ?? .empty
