@@ -18,7 +18,7 @@ struct GooglePlayConnection: Sendable {
         /// The verb after the colon of the last segment.
         var verb: String?
         var query: [(String, String)] = []
-        /// The body of a POST.
+        /// The body of a POST. A GET has none.
         var body: JSONValue = [:]
         /// The purchase token in the path. Errors do not contain it.
         var token: PurchaseToken?
@@ -59,9 +59,10 @@ struct GooglePlayConnection: Sendable {
         while true {
             do {
                 let token = try await currentAccessToken()
+                // A bare `nil` would be JSON's null here.
                 let (answer, body) = try await exchange(
                     HTTPRequest(method: call.method, url: url, headers: ["Authorization": "Bearer \(token.text)"]),
-                    json: call.method == .post ? call.body : nil, as: call.id)
+                    json: call.method == .post ? .some(call.body) : .none, as: call.id)
                 if answer.isSuccess {
                     guard !body.isEmpty else { return .null }
                     guard let json = try? JSONValue(parsing: body, depth: 16) else {
