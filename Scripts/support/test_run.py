@@ -31,7 +31,7 @@ CASE_SECONDS = int(os.environ.get("SOUK_TEST_CASE_SECONDS", "60"))
 SILENT_SECONDS = 3 * CASE_SECONDS
 # The number of processes at a time. Each runs one test after another: otherwise Swift Testing starts hundreds at once, which
 # wait for a processor while their deadlines pass.
-MAX_PROCESSES = min((os.cpu_count() or 2) + 3, 8)
+MAX_PROCESSES = min((os.cpu_count() or 2) + 2, 8)
 # The targets that take longest, which start first. The judges of a target start when it has ended, before later targets.
 LONGEST_FIRST = ("EntitlementServerTests", "AppStoreSimulatorTests", "soukTests", "NetworkInterceptionTests",
                  "ZipExtractionTests", "SignedDataTests", "InAppStoreTests", "WebPagesTests", "HTTPListenerTests")

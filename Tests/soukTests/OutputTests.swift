@@ -3,6 +3,7 @@ import Foundation
 import HTTPCore
 import HostTestSupport
 import NetworkInterception
+import NetworkTestSupport
 import Primitives
 import Testing
 
@@ -47,15 +48,17 @@ struct OutputTests {
     @Test func `every command exits 2 if its answer cannot be written`() async throws {
         let workshop = try await Workshop()
         let before = try await workshop.keys()
-        let commands = try workshop.commands()
-        for arguments in commands {
-            let ending = try await run(arguments, output: .file("/dev/full"), in: workshop.folder.path)
-            #expect(ending.status == 2 && ending.reasons == [Self.noSpace], "\(arguments): \(ending)")
-            if ["inspect", "intercept"].contains(arguments[0]) {
-                #expect(
-                    ending.errors == Self.noSpace + "\n",
-                    "an address is repeated at the end only if it was printed at the start")
+        let commands = try await workshop.withCommands { commands in
+            for arguments in commands {
+                let ending = try await run(arguments, output: .file("/dev/full"), in: workshop.folder.path)
+                #expect(ending.status == 2 && ending.reasons == [Self.noSpace], "\(arguments): \(ending)")
+                if ["inspect", "intercept"].contains(arguments[0]) {
+                    #expect(
+                        ending.errors == Self.noSpace + "\n",
+                        "an address is repeated at the end only if it was printed at the start")
+                }
             }
+            return commands
         }
         #expect(try await workshop.keys() == before, "a key that was not printed is not kept")
         let files = try FileManager.default.contentsOfDirectory(atPath: workshop.folder.path)
@@ -70,9 +73,11 @@ struct OutputTests {
 
     @Test func `a closed pipe ends every command without a message`() async throws {
         let workshop = try await Workshop()
-        for arguments in try workshop.commands() + [["--help"], ["keys", "--help"]] {
-            let ending = try await run(arguments, output: .closedPipe, in: workshop.folder.path)
-            #expect(ending.status == 128 + 13 && ending.reasons.isEmpty, "\(arguments): \(ending)")
+        try await workshop.withCommands { commands in
+            for arguments in commands + [["--help"], ["keys", "--help"]] {
+                let ending = try await run(arguments, output: .closedPipe, in: workshop.folder.path)
+                #expect(ending.status == 128 + 13 && ending.reasons.isEmpty, "\(arguments): \(ending)")
+            }
         }
     }
 
@@ -236,8 +241,14 @@ private struct Workshop {
         ]
     }
 
-    /// Every command at least once, with arguments that make it print.
-    func commands() throws -> [[String]] {
+    /// Runs `body` with every command at least once, with arguments that make it print. A server refunds every order.
+    func withCommands<Value>(_ body: ([[String]]) async throws -> Value) async throws -> Value {
+        try await withLoopbackServer(AnyHTTPHandler { _ in .ready(HTTPResponse(json: ["revision": 1])) }) { url in
+            try await body(commands(refundingAt: url))
+        }
+    }
+
+    private func commands(refundingAt server: String) throws -> [[String]] {
         let policies = ["journey", "domain-model", "network"].map {
             "\(TestFiles.repository)/Examples/FourPlugins/App/Plugins/\($0).policy.json"
         }
@@ -276,6 +287,7 @@ private struct Workshop {
                 ["ledger", "compact"] + ledger,
                 ["backup", folder.file("backup-\(UUID()).sqlite")] + ledger,
                 ["customer", "export", "ben"] + ledger, ["customer", "erase", "anna", "--yes"] + ledger,
+                ["customer", "refund", "ben", "GPA.1", "--url", server, "--key-file", key],
                 [
                     "restore", folder.file("backup.sqlite"), "--database", "sqlite:" + folder.file("restored.sqlite"),
                     "--accept-revived",
