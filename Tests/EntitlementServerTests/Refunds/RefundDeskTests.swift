@@ -32,6 +32,39 @@ import Testing
         await bench.close()
     }
 
+    /// Returns whether the desk's background job is woken while `change` runs.
+    private func isWoken(
+        by change: (ServerBench) async throws -> Void, after preparation: (ServerBench) async throws -> Void = { _ in }
+    ) async throws -> Bool {
+        let bench = try await ServerBench.refunding(to: ConsumptionReceiver())
+        try await preparation(bench)
+        let changes = bench.service.parts.changes
+        let commits = changes.listen(to: .refundRequests)
+        try await change(bench)
+        // The stream keeps a commit until it is read, and then ends.
+        changes.end()
+        var isWoken = false
+        for await _ in commits { isWoken = true }
+        await bench.close()
+        return isWoken
+    }
+
+    @Test func `the desk is woken by a request, by an operator's answer, and by no other commit`() async throws {
+        let isWokenByPurchase = try await isWoken { bench in _ = try await bench.buyCoins() }
+        #expect(!isWokenByPurchase)
+        let isWokenByRequest = try await isWoken { bench in
+            try await bench.requestRefund(of: try await bench.buyCoins())
+        }
+        #expect(isWokenByRequest)
+        let isWokenByAnswer = try await isWoken { bench in
+            let reply = try await bench.answerRefund(["answer": "none", "reason": "by phone"])
+            #expect(reply.status == 200)
+        } after: { bench in
+            try await bench.requestRefund(of: try await bench.buyCoins())
+        }
+        #expect(isWokenByAnswer)
+    }
+
     @Test func `a notification that is received again is answered once, and a later request again`() async throws {
         let store = ConsumptionReceiver()
         let bench = try await ServerBench.refunding(to: store)
