@@ -317,6 +317,36 @@ private struct RandomReplacements {
         }
         #expect(results[0] == results[1])
     }
+
+    @Test func `only facts that name another purchase cause further reads`() async throws {
+        let box = RecorderBox()
+        let bench = try await ServerBench(wrapping: box.wrap)
+        let recorder = try #require(box.database)
+        let job = FigureAggregator(database: recorder)
+        func reads() async throws -> Int {
+            recorder.reset()
+            try await bench.addAllFactsToFigures(by: job)
+            return recorder.statements.count { $0.sql.hasPrefix("SELECT sequence, source, kind") }
+        }
+        func insert(_ number: Int, replaces: TransactionID?, replacedBy: TransactionID?) async throws {
+            try await bench.insert(
+                TransactionFact(
+                    id: TransactionID(unchecked: "o\(number)"), originalID: TransactionID(unchecked: "p\(number)"),
+                    productID: "plus", kind: .autoRenewableSubscription, purchaseDate: PlayStore.start,
+                    expiresDate: PlayStore.start.addingTimeInterval(86400), source: .googlePlay, replaces: replaces,
+                    replacedBy: replacedBy, signedDate: PlayStore.start, digest: [UInt8(number)]))
+        }
+        for number in 1...3 { try await insert(number, replaces: nil, replacedBy: nil) }
+        #expect(try await reads() == 3)
+        try await insert(11, replaces: nil, replacedBy: "p12")
+        #expect(try await reads() == 2)
+        try await insert(12, replaces: "p11", replacedBy: "p13")
+        #expect(try await reads() == 3)
+        try await insert(13, replaces: "p12", replacedBy: nil)
+        #expect(try await reads() == 3)
+        #expect(try bench.checkedFigures() == [])
+        await bench.close()
+    }
 }
 
 /// DuckDB recomputes the sums of linked purchases.
