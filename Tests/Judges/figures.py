@@ -49,6 +49,7 @@ table("transactions", f"""
     SELECT app, environment, source, originalTransactionId AS original, transactionId AS id, productId AS product, type,
         {instant('purchaseDate')} AS purchased, {instant('expiresDate')} AS expires,
         {instant('revocationDate')} AS revoked, {instant('signedDate')} AS signed,
+        {instant('originalPurchaseDate')} AS began, coalesce({instant('paidUntilDate')}, {instant('expiresDate')}) AS paid_until,
         coalesce(isUpgraded, 'false') = 'true' AS upgraded, coalesce(isTrial, 'false') = 'true' AS trial,
         coalesce(storefront, '') AS country, coalesce(currency, '') AS currency,
         CASE offerType WHEN '1' THEN 'introductory' WHEN '2' THEN 'promotional' WHEN '3' THEN 'offerCode'
@@ -63,7 +64,37 @@ table("transactions", f"""
         ORDER BY {instant('signedDate')} DESC, revocationDate IS NOT NULL DESC, digest DESC) = 1
         AND coalesce(isFamilyShared, 'false') <> 'true'
 """)
-table("paying", "SELECT * FROM transactions WHERE amount > 0")
+# Two subscriptions at Google Play are linked if the last statement about each names the other. Linked ones are a chain,
+# which counts as one subscription: `place_in_chain` 0 is the first. A purchase without links is a chain of one.
+table("statements", f"""
+    SELECT app, environment, originalTransactionId AS original, replaces, replacedBy
+    FROM facts WHERE kind = 'transaction'
+    QUALIFY row_number() OVER (PARTITION BY app, environment, originalTransactionId
+        ORDER BY {instant('signedDate')} DESC, revocationDate IS NOT NULL DESC, digest DESC) = 1
+""")
+table("links", """
+    SELECT f.app, f.environment, f.original AS former, t.original AS next
+    FROM statements f JOIN statements t ON t.app = f.app AND t.environment = f.environment
+        AND t.original = f.replacedBy AND t.replaces = f.original
+""")
+table("chains", """
+    WITH RECURSIVE reached AS (
+        SELECT app, environment, original AS chain, original, 0 AS place_in_chain FROM statements
+        WHERE (app, environment, original) NOT IN (SELECT app, environment, next FROM links)
+        UNION ALL
+        SELECT r.app, r.environment, r.chain, l.next, r.place_in_chain + 1
+        FROM reached r JOIN links l ON l.app = r.app AND l.environment = r.environment AND l.former = r.original
+    )
+    SELECT * FROM reached
+""")
+# A deferred replacement states the order of the replaced purchase again. It is one payment, refunded if any states it.
+table("payments", """
+    SELECT t.* REPLACE (min(t.revoked) OVER w AS revoked, max(t.share) OVER w AS share), c.chain
+    FROM transactions t JOIN chains c USING (app, environment, original)
+    WINDOW w AS (PARTITION BY t.app, t.environment, c.chain, t.id)
+    QUALIFY row_number() OVER (PARTITION BY t.app, t.environment, c.chain, t.id ORDER BY c.place_in_chain) = 1
+""")
+table("paying", "SELECT * FROM payments WHERE amount > 0")
 table("ordered", """
     SELECT *, row_number() OVER (PARTITION BY app, environment, original ORDER BY purchased, expires, encode(id)) AS place
     FROM transactions WHERE type = 'autoRenewableSubscription'
@@ -93,13 +124,13 @@ table("graces", """
         AND e.grace IS NULL AND e.signed > l.signed AND e.signed > o.expires
     GROUP BY ALL
 """)
-whole = f"(expires - before_expires) % {7 * DAY} = 0" \
-    f" OR (expires - before_expires + {MONTH // 2}) // {MONTH} >= 1" \
-    f" AND abs(expires - before_expires - (expires - before_expires + {MONTH // 2}) // {MONTH} * {MONTH}) <= {3 * DAY}"
+whole = f"(paid_until - before_paid) % {7 * DAY} = 0" \
+    f" OR (paid_until - before_paid + {MONTH // 2}) // {MONTH} >= 1" \
+    f" AND abs(paid_until - before_paid - (paid_until - before_paid + {MONTH // 2}) // {MONTH} * {MONTH}) <= {3 * DAY}"
 # Whether a period has exactly the length of a plan, apart from an hour of summer time. A week counts only for another product.
 whole_plan = " OR ".join(
-    f"abs(expires - epoch_ms(epoch_ms(purchased) + to_months({months}))) IN (0, 3600000)" for months in (1, 2, 3, 6, 12)
-) + f" OR product <> before_product AND abs(expires - purchased - {7 * DAY}) IN (0, 3600000)"
+    f"abs(paid_until - epoch_ms(epoch_ms(purchased) + to_months({months}))) IN (0, 3600000)" for months in (1, 2, 3, 6, 12)
+) + f" OR product <> before_product AND abs(paid_until - purchased - {7 * DAY}) IN (0, 3600000)"
 # If a period was paid in the grace period of the previous one, its length counts from the previous expiry, provided that
 # it then has whole weeks or about whole months. Another plan that is bought in the grace period begins with its payment.
 table("extended", f"""
@@ -107,44 +138,105 @@ table("extended", f"""
         SELECT o.*, greatest(o.expires, coalesce(g.access, o.expires)) AS access,
         FROM ordered o LEFT JOIN graces g USING (app, environment, original, place)
     ), preceded AS (
-        SELECT *, lag(expires) OVER w AS before_expires, lag(access) OVER w AS before_access,
+        SELECT *, lag(paid_until) OVER w AS before_paid, lag(access) OVER w AS before_access,
             lag(product) OVER w AS before_product
         FROM reached WINDOW w AS (PARTITION BY app, environment, original ORDER BY place)
     )
-    SELECT *, CASE WHEN purchased > before_expires AND purchased <= before_access
-            AND expires > before_expires AND ({whole}) AND NOT ({whole_plan}) THEN before_expires ELSE purchased END AS base,
+    SELECT *, CASE WHEN purchased > before_paid AND purchased <= before_access
+            AND paid_until > before_paid AND ({whole}) AND NOT ({whole_plan}) THEN before_paid ELSE purchased END AS base,
         least(access, coalesce(revoked, 9000000000000000),
             CASE WHEN upgraded THEN signed ELSE 9000000000000000 END) AS finish
     FROM preceded
 """)
 # Of several periods with the same start, the last one remains. A period ends at the latest when the next one starts.
-table("periods", f"""
+table("own_periods", f"""
     WITH kept AS (
         SELECT * FROM extended WHERE finish > purchased
         QUALIFY row_number() OVER (PARTITION BY app, environment, original, purchased ORDER BY place DESC) = 1
     ), clipped AS (
         SELECT *, least(finish, coalesce(lead(purchased) OVER w, finish)) AS ends,
-            expires - base AS length, (expires - base + {MONTH // 2}) // {MONTH} AS months
+            paid_until - base AS length, (paid_until - base + {MONTH // 2}) // {MONTH} AS months
         FROM kept WINDOW w AS (PARTITION BY app, environment, original ORDER BY place)
     )
-    SELECT *, {day('purchased')} AS starts_on, {day('ends')} AS ends_on,
-        CASE WHEN trial OR amount = 0 OR length <= 0 THEN 0
+    SELECT *, CASE WHEN trial OR amount = 0 OR length <= 0 THEN 0
             WHEN months >= 1 AND abs(length - months * {MONTH}) <= {3 * DAY}
                 THEN (2 * amount + months) // (2 * months)
             ELSE (2 * amount * {MONTH} + length) // (2 * CAST(length AS HUGEINT)) END AS monthly
     FROM clipped
 """)
+# In a chain, an order that a later purchase states again is one period, which ends where the later purchase says. A period
+# that lasted until the replacement continues until the first period of the new purchase. Then the chain has an order, and
+# again no overlap.
+table("chained", """
+    WITH once AS (
+        SELECT p.* REPLACE (last_value(p.ends) OVER w AS ends), c.chain, c.place_in_chain
+        FROM own_periods p JOIN chains c USING (app, environment, original)
+        WINDOW w AS (PARTITION BY p.app, p.environment, c.chain, p.id ORDER BY c.place_in_chain
+            ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING)
+        QUALIFY row_number() OVER (PARTITION BY p.app, p.environment, c.chain, p.id ORDER BY c.place_in_chain) = 1
+    ), followed AS (
+        SELECT *, lead(original) OVER w AS next_original, lead(purchased) OVER w AS next_purchased,
+            lead(began) OVER w AS next_began
+        FROM once WINDOW w AS (PARTITION BY app, environment, chain ORDER BY place_in_chain, place)
+    ), gapless AS (
+        SELECT * REPLACE (CASE WHEN next_original <> original AND ends >= next_began AND ends < next_purchased
+            THEN next_purchased ELSE ends END AS ends)
+        FROM followed
+    ), kept AS (
+        SELECT * FROM gapless WHERE ends > purchased
+        QUALIFY row_number() OVER (
+            PARTITION BY app, environment, chain, purchased ORDER BY place_in_chain DESC, place DESC) = 1
+    )
+    SELECT * REPLACE (least(ends, coalesce(lead(purchased) OVER w, ends)) AS ends), row_number() OVER w AS number,
+        coalesce(lag(place_in_chain) OVER w < place_in_chain, false) AS is_replacement,
+        CASE WHEN lead(product) OVER own = product THEN lead(monthly) OVER own ELSE 0 END AS next_monthly
+    FROM kept WINDOW w AS (PARTITION BY app, environment, chain ORDER BY purchased, place_in_chain, place),
+        own AS (PARTITION BY app, environment, chain, original ORDER BY purchased, place)
+""")
+# The first period after a replacement costs what was paid, and the value of the unused time of the period before. A result
+# within a tenth of the monthly price before or after it is that price. A free period remains free if nothing was paid.
+table("periods", f"""
+    WITH RECURSIVE priced AS (
+        SELECT * FROM chained WHERE number = 1
+        UNION ALL
+        SELECT * EXCLUDE (before_monthly, before_trial, before_currency, rest, follows_free, money, has_credit, exact, nearest)
+            REPLACE (
+            CASE WHEN follows_free THEN 0 WHEN NOT has_credit THEN monthly
+                WHEN abs(nearest - exact) * 10 <= nearest THEN nearest ELSE exact END AS monthly,
+            trial OR follows_free AS trial, CASE WHEN has_credit THEN money ELSE currency END AS currency)
+        FROM (
+            SELECT *, CASE WHEN abs(next_monthly - exact) < abs(before_monthly - exact) THEN next_monthly
+                ELSE before_monthly END AS nearest
+            FROM (
+                SELECT *, CASE WHEN has_credit THEN (2 * (amount * {MONTH} + before_monthly * rest) + paid_until - purchased)
+                    // (2 * CAST(paid_until - purchased AS HUGEINT)) ELSE 0 END AS exact
+                FROM (
+                    SELECT *, is_replacement AND rest > 0 AND NOT trial AND before_trial AND amount = 0 AS follows_free,
+                        is_replacement AND rest > 0 AND NOT trial AND NOT (before_trial AND amount = 0)
+                            AND before_monthly > 0 AND paid_until > purchased AND money = before_currency AS has_credit
+                    FROM (
+                        SELECT c.*, p.monthly AS before_monthly, p.trial AS before_trial, p.currency AS before_currency,
+                            p.paid_until - c.purchased AS rest,
+                            CASE WHEN c.currency = '' THEN p.currency ELSE c.currency END AS money
+                        FROM priced p JOIN chained c ON c.app = p.app AND c.environment = p.environment
+                            AND c.chain = p.chain AND c.number = p.number + 1
+                    )
+                )
+            )
+        )
+    )
+    SELECT *, {day('purchased')} AS starts_on, {day('ends')} AS ends_on FROM priced
+""")
 table("subscriptions", """
     WITH neighbours AS (
-        SELECT *, row_number() OVER w AS number,
-            lag(trial) OVER w AS before_trial, lag(ends_on) OVER w AS before_ends, lag(monthly) OVER w AS before_monthly,
+        SELECT *, lag(trial) OVER w AS before_trial, lag(ends_on) OVER w AS before_ends, lag(monthly) OVER w AS before_monthly,
             lag(currency) OVER w AS before_currency, lead(trial) OVER w AS after_trial,
             lead(starts_on) OVER w AS after_starts
-        FROM periods WINDOW w AS (PARTITION BY app, environment, original ORDER BY place)
+        FROM periods WINDOW w AS (PARTITION BY app, environment, chain ORDER BY number)
     )
     SELECT *, coalesce(starts_on <= before_ends, false) AS follows,
         coalesce(after_starts <= ends_on, false) AS is_followed,
-        NOT trial AND number = min(CASE WHEN NOT trial THEN number END) OVER (PARTITION BY app, environment, original)
+        NOT trial AND number = min(CASE WHEN NOT trial THEN number END) OVER (PARTITION BY app, environment, chain)
             AS is_first
     FROM neighbours
 """)
@@ -154,10 +246,10 @@ table("trial_starts", """
 table("conversions", """
     SELECT t.*, p.starts_on AS paid_on
     FROM subscriptions p ASOF JOIN trial_starts t
-        ON (p.app, p.environment, p.original) = (t.app, t.environment, t.original) AND p.number > t.number
+        ON (p.app, p.environment, p.chain) = (t.app, t.environment, t.chain) AND p.number > t.number
     WHERE NOT p.trial AND p.before_trial AND p.starts_on <= p.before_ends + 60
-""".replace("(p.app, p.environment, p.original) = (t.app, t.environment, t.original)",
-            "p.app = t.app AND p.environment = t.environment AND p.original = t.original"))
+""".replace("(p.app, p.environment, p.chain) = (t.app, t.environment, t.chain)",
+            "p.app = t.app AND p.environment = t.environment AND p.chain = t.chain"))
 table("cohorts", "SELECT * FROM subscriptions WHERE is_first")
 table("refunded", """
     SELECT *, CASE WHEN share BETWEEN 0 AND 100000 THEN (2 * amount * share + 100000) // 200000 ELSE amount END AS refund
@@ -200,7 +292,7 @@ parts = [
     part("mrrExpansion", "starts_on", "monthly", "subscriptions", changes_currency),
     part("mrrContraction", "ends_on", "-monthly",
          "(SELECT s.* REPLACE (n.starts_on AS ends_on) FROM subscriptions s JOIN subscriptions n"
-         " ON s.app = n.app AND s.environment = n.environment AND s.original = n.original AND n.number = s.number + 1"
+         " ON s.app = n.app AND s.environment = n.environment AND s.chain = n.chain AND n.number = s.number + 1"
          " WHERE NOT s.trial AND NOT n.trial AND n.follows AND s.currency <> n.currency)"),
     part("trialsStarted", "starts_on", "1", "trial_starts"),
     part("conversions", "paid_on", "1", "conversions"),
@@ -211,12 +303,12 @@ parts = [
     part("refunds", day("revoked"), "refund", "refunded"),
     part("retained", "starts_on", "1", "cohorts c, generate_series(1, 60) AS ages(age)", """EXISTS (
         SELECT 1 FROM subscriptions p
-        WHERE p.app = c.app AND p.environment = c.environment AND p.original = c.original AND NOT p.trial
+        WHERE p.app = c.app AND p.environment = c.environment AND p.chain = c.chain AND NOT p.trial
             AND p.starts_on <= CAST(c.starts_on + to_months(CAST(age AS INTEGER)) AS DATE)
             AND p.ends_on > CAST(c.starts_on + to_months(CAST(age AS INTEGER)) AS DATE))""",
          age="age", dimensions=of_cohort),
     part("cohortRevenue", "c.starts_on", "m.paid",
-         "money m JOIN cohorts c ON m.app = c.app AND m.environment = c.environment AND m.original = c.original"
+         "money m JOIN cohorts c ON m.app = c.app AND m.environment = c.environment AND m.chain = c.chain"
          " AND m.currency = c.currency", "m.type = 'autoRenewableSubscription'",
          age="""(SELECT coalesce(max(k), 0) FROM generate_series(1, 60) AS months(k)
             WHERE CAST(c.starts_on + to_months(CAST(k AS INTEGER)) AS DATE) <= m.paid_on)""", dimensions=of_cohort),

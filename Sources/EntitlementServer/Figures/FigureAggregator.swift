@@ -4,10 +4,11 @@ import StoreModel
 
 /// Adds new facts to the daily sums of the figures, in the order of their numbers.
 ///
-/// Each step reads the purchases that a few new facts belong to. For each of them it computes the contributions without
-/// and with the new facts, and adds the difference to the sums. The sums and the number of the last fact are written in
-/// one transaction, so a fact counts once, even after a crash or if two servers run the job. A request with purchases
-/// computes no sums. On SQLite it can wait for the short transaction of a step.
+/// Each step reads the purchases that a few new facts belong to, and those that replaced them or that they replaced. For
+/// each of them it computes the contributions without and with the new facts, and adds the difference to the sums. The
+/// sums and the number of the last fact are written in one transaction, so a fact counts once, even after a crash or if
+/// two servers run the job. A request with purchases computes no sums. On SQLite it can wait for the short transaction of
+/// a step.
 ///
 /// On PostgreSQL a fact can be committed after another one with a greater number. So a step first reads the last number
 /// and then takes a transaction id. This id is greater than that of every transaction that took a number up to the last
@@ -15,7 +16,7 @@ import StoreModel
 final class FigureAggregator: Sendable {
     /// The version of the definitions. Increase it when changed code computes other contributions from the same facts:
     /// then all sums are computed again. A server with an earlier version does not change the sums.
-    static let version: Int64 = 3
+    static let version: Int64 = 4
     /// The largest number of facts in one step. It is limited because writes on SQLite wait for the step's transaction.
     private let batchSize: Int64
 
@@ -109,11 +110,6 @@ struct FigureBatch: Sendable {
     let position: Int64
     private let changes: [LedgerID: FigureSums]
 
-    private struct Purchase: Hashable {
-        let ledgerID: LedgerID
-        let original: TransactionID
-    }
-
     /// Computes the changes that follow from the facts after `former` up to `end`, at most `limit` facts.
     init(after former: Int64, upTo end: Int64, limit: Int64, _ connection: any SQLConnection) throws {
         let facts = try connection.query(
@@ -125,31 +121,13 @@ struct FigureBatch: Sendable {
         let position = facts.count < limit ? end : last ?? end
         let purchases = Set(
             try facts.map { row in
-                Purchase(
+                FigureChains.Purchase(
                     ledgerID: try LedgerID(row), original: TransactionID(unchecked: try row["original_transaction_id"]))
             })
-        var changes: [LedgerID: FigureSums] = [:]
-        let ordered = Array(purchases)
-        let results = try connection.queries(
-            ordered.map { purchase in
-                SQLQuery(
-                    """
-                    SELECT sequence, source, kind, digest, original_transaction_id, signed_at, summary FROM fact
-                    WHERE app = ?1 AND environment = ?2 AND original_transaction_id = ?3 AND sequence <= ?4
-                    """, purchase.ledgerID.values + [.text(purchase.original.rawValue), .integer(position)])
-            })
-        for (purchase, rows) in zip(ordered, results) {
-            var (old, new) = (CustomerState(), CustomerState())
-            for row in rows {
-                if try row["sequence"] <= former { try old.apply(readableFactIn: row) }
-                try new.apply(readableFactIn: row)
-            }
-            changes[purchase.ledgerID, default: FigureSums()].add(PurchaseFigures.contributions(of: new))
-            changes[purchase.ledgerID, default: FigureSums()].subtract(PurchaseFigures.contributions(of: old))
-        }
+        let chains = try FigureChains(of: purchases, after: former, upTo: position, connection)
         self.former = former
         self.position = position
-        self.changes = changes
+        changes = chains.changes
     }
 
     /// Adds the changes to the sums. Does nothing if another server has added them.
@@ -173,13 +151,6 @@ struct FigureBatch: Sendable {
             }
         }
         try connection.perform("UPDATE figure_position SET position = ?1 WHERE id = 1", [.integer(position)])
-    }
-}
-
-extension CustomerState {
-    /// Applies a fact, unless its summary cannot be read. `LedgerReplay` reports such a fact.
-    mutating func apply(readableFactIn row: SQLRow) throws {
-        do { try apply(factIn: row) } catch let error where LedgerReplay.isAboutContent(error) {}
     }
 }
 

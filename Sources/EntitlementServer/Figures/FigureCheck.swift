@@ -48,8 +48,11 @@ package enum FigureCheck {
         var sums: [LedgerID: FigureSums] = [:]
         var purchase: (ledgerID: LedgerID, original: TransactionID)?
         var state = CustomerState()
+        // Only these purchases are kept until the end.
+        var linked: [LedgerID: [TransactionID: CustomerState]] = [:]
         func finish() {
             guard let purchase else { return }
+            guard !state.isLinked else { return linked[purchase.ledgerID, default: [:]][purchase.original] = state }
             sums[purchase.ledgerID, default: FigureSums()].add(PurchaseFigures.contributions(of: state))
         }
         var facts = 0
@@ -67,9 +70,12 @@ package enum FigureCheck {
                 finish()
                 (purchase, state) = ((ledgerID, original), CustomerState())
             }
-            try state.apply(readableFactIn: row)
+            if let content = try PresentedFact.Content(readable: row) { state.apply(content) }
         }
         finish()
+        for (ledgerID, purchases) in linked {
+            sums[ledgerID, default: FigureSums()].add(PurchaseFigures.contributions(ofLinked: purchases))
+        }
         report.facts = facts
         return sums
     }

@@ -45,7 +45,8 @@ package enum LedgerExport {
         ("revocationPercentage", false), ("autoRenewStatus", false), ("autoRenewProductId", false),
         ("gracePeriodExpiresDate", true), ("isInBillingRetryPeriod", false), ("commitmentAutoRenewStatus", false),
         ("isAssigned", false), ("sharesPeriod", false), ("packageName", false), ("isPaused", false),
-        ("cancelledDate", true), ("refundedQuantity", false),
+        ("cancelledDate", true), ("refundedQuantity", false), ("replaces", false), ("replacedBy", false),
+        ("paidUntilDate", true),
     ]
 
     static let pageSize = 1000

@@ -105,10 +105,7 @@ extension LedgerTransaction {
         let isNew = try self.purchase(fetch.original) == nil
         try append(fetch, in: presented.environment, claimedBy: claimant)
         if isNew, claimant == nil { try inheritHolders(of: fetch, purchase) }
-        if let token = fetch.replacedToken {
-            let replaced = PlayFetch.original(token, of: fetch.packageName)
-            try end(replaced, at: purchase.transaction.originalPurchaseDate, presented.replaced, presented.environment)
-        }
+        if let replaced = fetch.replaced { try end(replaced, by: purchase.transaction, presented) }
         return nil
     }
 
@@ -118,7 +115,7 @@ extension LedgerTransaction {
     ) throws {
         let known = try playPurchase(fetch.original)
         var fetch = fetch
-        fetch.replacedAt = fetch.replacedAt ?? known?.replacedAt
+        if fetch.replacedAt == nil { (fetch.replacedAt, fetch.replacedBy) = (known?.replacedAt, known?.replacedBy) }
         fetch.voidedAt = fetch.voidedAt ?? known?.voidedAt
         guard case .purchased(let purchase) = try fetch.reading() else { return }
         let digest = fetch.contentDigest
@@ -159,14 +156,17 @@ extension LedgerTransaction {
 
     /// Ends a subscription at the instant at which another one replaced it. It is history for its holder then.
     private mutating func end(
-        _ original: TransactionID, at instant: Date, _ fetch: PlayFetch?, _ environment: StoreEnvironment
+        _ original: TransactionID, by replacement: TransactionFact, _ presented: PlayReader.Presented
     ) throws {
-        if var fetch {
-            fetch.replacedAt = instant
-            try append(fetch, in: environment)
+        let (instant, other) = (replacement.originalPurchaseDate, replacement.originalID)
+        if var fetch = presented.replaced {
+            (fetch.replacedAt, fetch.replacedBy) = (instant, other)
+            try append(fetch, in: presented.environment)
         }
-        guard var known = try playPurchase(original), known.replacedAt != instant else { return }
-        known.replacedAt = instant
+        guard var known = try playPurchase(original), known.replacedAt != instant || known.replacedBy != other else {
+            return
+        }
+        (known.replacedAt, known.replacedBy) = (instant, other)
         try keep(known)
     }
 }
@@ -176,7 +176,7 @@ extension PlayPurchase {
     fileprivate mutating func update(_ fetch: PlayFetch, _ purchase: PlayFetch.Purchase, contentDigest: [UInt8]) {
         (productID, kind) = (purchase.transaction.productID, purchase.transaction.kind)
         (fetchedAt, self.contentDigest) = (fetch.beganAt, contentDigest)
-        (replacedAt, voidedAt) = (fetch.replacedAt, fetch.voidedAt)
+        (replacedAt, replacedBy, voidedAt) = (fetch.replacedAt, fetch.replacedBy, fetch.voidedAt)
         (checkAt, acknowledgeBy) = (purchase.checkAt, purchase.acknowledgeBy)
         if !purchase.awaitsAcknowledgement {
             (acknowledgement, acknowledgementDueAt) = (.done, nil)

@@ -80,7 +80,8 @@ extension PlayFetch {
         let begin = service?.servicePeriodStartTime?.wholeMillisecond
         var end = expiry
         // Google's expiry time includes the grace period; the order has the end of the time that was paid.
-        if state == .inGracePeriod, let paid = service?.servicePeriodEndTime?.wholeMillisecond { end = min(end, paid) }
+        let paidUntil = service?.servicePeriodEndTime?.wholeMillisecond
+        if state == .inGracePeriod, let paidUntil { end = min(end, paidUntil) }
         if let replacedAt { end = min(end, replacedAt) }
         let isTrial = item.offerPhase?.freeTrial != nil
         let isIntroductory = item.offerPhase?.introductoryPrice != nil
@@ -98,7 +99,8 @@ extension PlayFetch {
             price: price(of: item, payment), isTrial: isTrial, isIntroductory: isIntroductory,
             offerType: isTrial || isIntroductory ? 1 : nil,
             offerIdentifier: isTrial || isIntroductory ? item.offerDetails?.offerId : nil, source: .googlePlay,
-            packageName: packageName.rawValue, signedDate: beganAt, digest: transactionDigest)
+            packageName: packageName.rawValue, replaces: replaced, replacedBy: replacedBy,
+            paidUntil: paidUntil == end ? nil : paidUntil, signedDate: beganAt, digest: transactionDigest)
         let renewal = renewal(of: purchase, item, product, expiry, hasEnded: hasEnded)
         let isShort = item.prepaidPlan != nil && expiry.timeIntervalSince(startedAt) < Self.shortPlan
         let time = isShort ? expiry.timeIntervalSince(startedAt) / 2 : Self.acknowledgementTime

@@ -30,6 +30,8 @@ struct PlayFetch: Sendable {
     let order: JSONValue?
     /// The instant at which another purchase replaced this subscription. The ledger knows it from the other purchase.
     var replacedAt: Date?
+    /// The purchase that replaced this subscription. The ledger knows it from the other purchase.
+    var replacedBy: TransactionID?
     /// The instant at which Google voided this purchase of a one-time product. The ledger knows it from Google's list of
     /// voided purchases.
     var voidedAt: Date?
@@ -71,6 +73,7 @@ struct PlayFetch: Sendable {
         if isConsumable { content["isConsumable"] = true }
         content["order"] = order
         content["replacedAt"] = replacedAt.map { .number($0.milliseconds) }
+        content["replacedBy"] = replacedBy.map { .string($0.rawValue) }
         content["voidedAt"] = voidedAt.map { .number($0.milliseconds) }
         return content
     }
@@ -104,6 +107,7 @@ struct PlayFetch: Sendable {
         self.resource = resource
         order = json["order"]
         replacedAt = json["replacedAt"]?.intValue.map { Date(milliseconds: Int64($0)) }
+        replacedBy = json["replacedBy"]?.stringValue.map { TransactionID(unchecked: $0) }
         voidedAt = json["voidedAt"]?.intValue.map { Date(milliseconds: Int64($0)) }
     }
 
@@ -111,6 +115,9 @@ struct PlayFetch: Sendable {
 
     /// The token of the subscription that this one replaced.
     var replacedToken: PurchaseToken? { resource["linkedPurchaseToken"]?.stringValue.flatMap(PurchaseToken.init) }
+
+    /// The subscription that this one replaced.
+    var replaced: TransactionID? { replacedToken.map { Self.original($0, of: packageName) } }
 
     /// The token of a purchase of the same customer: the replaced subscription, or the expired one that the customer
     /// bought again outside the app.

@@ -23,6 +23,8 @@ struct PlayPurchase: Sendable {
     var contentDigest: [UInt8]
     /// The instant at which another purchase replaced this subscription.
     var replacedAt: Date?
+    /// The purchase that replaced this subscription.
+    var replacedBy: TransactionID?
     /// The instant at which Google voided this purchase of a one-time product, by the list of voided purchases.
     var voidedAt: Date?
     var acknowledgement: Acknowledgement
@@ -40,7 +42,8 @@ struct PlayPurchase: Sendable {
 extension PlayPurchase {
     fileprivate static let columns = """
         original_transaction_id, data_key, sealed_token, package_name, product, kind, fetched_at, content_digest,
-            replaced_at, voided_at, acknowledgement, acknowledge_by, acknowledgement_attempts, acknowledgement_due_at, check_at
+            replaced_at, replaced_by, voided_at, acknowledgement, acknowledge_by, acknowledgement_attempts,
+            acknowledgement_due_at, check_at
         """
 
     fileprivate init(_ row: SQLRow) throws {
@@ -52,13 +55,14 @@ extension PlayPurchase {
             throw EntitlementServerError(
                 .internalInconsistency, "A purchase of Google Play in the ledger has an unknown acknowledgement.")
         }
-        let key: Int64? = try row["data_key"]
+        let (key, replacedBy): (Int64?, String?) = (try row["data_key"], try row["replaced_by"])
         self.init(
             original: TransactionID(unchecked: try row["original_transaction_id"]),
             packageName: PackageName(unchecked: try row["package_name"]),
             productID: ProductID(unchecked: try row["product"]), kind: ProductType(rawValue: try row["kind"]),
             fetchedAt: Date(milliseconds: try row["fetched_at"]), contentDigest: try row["content_digest"],
-            replacedAt: try date("replaced_at"), voidedAt: try date("voided_at"), acknowledgement: acknowledgement,
+            replacedAt: try date("replaced_at"), replacedBy: replacedBy.map { TransactionID(unchecked: $0) },
+            voidedAt: try date("voided_at"), acknowledgement: acknowledgement,
             acknowledgeBy: try date("acknowledge_by"),
             acknowledgementAttempts: try row["acknowledgement_attempts"],
             acknowledgementDueAt: try date("acknowledgement_due_at"), checkAt: try date("check_at"),
@@ -111,8 +115,8 @@ extension LedgerTransaction {
             """
             INSERT INTO play_purchase (app, environment, original_transaction_id, data_key, sealed_token, package_name,
                 product, kind, fetched_at, content_digest, replaced_at, acknowledgement, acknowledge_by,
-                acknowledgement_attempts, acknowledgement_due_at, check_at, voided_at)
-            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17)
+                acknowledgement_attempts, acknowledgement_due_at, check_at, voided_at, replaced_by)
+            VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)
             ON CONFLICT (app, environment, original_transaction_id) DO UPDATE SET
                 data_key = excluded.data_key, sealed_token = excluded.sealed_token, product = excluded.product,
                 kind = excluded.kind, fetched_at = excluded.fetched_at, content_digest = excluded.content_digest,
@@ -120,7 +124,7 @@ extension LedgerTransaction {
                 acknowledge_by = excluded.acknowledge_by,
                 acknowledgement_attempts = excluded.acknowledgement_attempts,
                 acknowledgement_due_at = excluded.acknowledgement_due_at, check_at = excluded.check_at,
-                check_attempts = 0, voided_at = excluded.voided_at
+                check_attempts = 0, voided_at = excluded.voided_at, replaced_by = excluded.replaced_by
             """,
             values(
                 .text(purchase.original.rawValue), SQLValue(sealed?.key), .blob(sealed?.bytes ?? []),
@@ -129,7 +133,8 @@ extension LedgerTransaction {
                 .blob(purchase.contentDigest), SQLValue(purchase.replacedAt?.milliseconds),
                 .text(purchase.acknowledgement.rawValue), SQLValue(purchase.acknowledgeBy?.milliseconds),
                 .integer(purchase.acknowledgementAttempts), SQLValue(purchase.acknowledgementDueAt?.milliseconds),
-                SQLValue(purchase.checkAt?.milliseconds), SQLValue(purchase.voidedAt?.milliseconds)))
+                SQLValue(purchase.checkAt?.milliseconds), SQLValue(purchase.voidedAt?.milliseconds),
+                SQLValue(purchase.replacedBy?.rawValue)))
     }
 
     /// Returns the token of a purchase; `nil` after an erasure.

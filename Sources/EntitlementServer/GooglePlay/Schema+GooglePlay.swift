@@ -80,4 +80,13 @@ extension Schema {
             """,
         ],
         minimumProgram: programs.name)
+
+    /// The purchase that replaced a subscription. Servers that do not know the column keep it in rows that they write.
+    static let replacements = SQLMigration(
+        "0029 replacements",
+        [
+            .sqlite: "ALTER TABLE play_purchase ADD COLUMN replaced_by TEXT;",
+            .postgreSQL: "ALTER TABLE play_purchase ADD COLUMN replaced_by TEXT COLLATE \"C\";",
+        ],
+        minimumProgram: programs.name)
 }

@@ -36,22 +36,30 @@ enum FactSummary {
         members["offerIdentifier"] = fact.offerIdentifier.map { .string($0) }
         members["revocationPercentage"] = fact.revocationPercentage.map { .number($0) }
         members["packageName"] = fact.packageName.map { .string($0) }
+        if fact.source == .googlePlay {
+            members["replaces"] = fact.replaces.map { .string($0.rawValue) }
+            members["replacedBy"] = fact.replacedBy.map { .string($0.rawValue) }
+            members["paidUntilDate"] = fact.paidUntil?.json
+        }
         return members.text()
     }
 
-    /// Returns the summaries that earlier versions wrote. Versions without seats knew no assigned seat and no period of
+    /// Returns the summaries that earlier versions wrote. Versions without replacements in the figures wrote no link to
+    /// another purchase and no end of the paid time. Versions without seats knew no assigned seat and no period of
     /// several transactions. Versions without figures wrote no country, no offer and no percentage of a refund either.
     /// Versions without commitments did not write whether a commitment renews.
     static func formerTexts(of content: PresentedFact.Content) -> [String] {
         switch content {
         case .transaction(let fact):
             var former = fact
+            (former.replaces, former.replacedBy, former.paidUntil) = (nil, nil, nil)
+            let withoutLinks = text(of: former)
             if fact.isAssigned { former.isFamilyShared = false }
             (former.isAssigned, former.sharesPeriod) = (false, false)
             let withoutSeats = text(of: former)
             (former.storefront, former.offerType, former.offerIdentifier) = (nil, nil, nil)
             former.revocationPercentage = nil
-            return [withoutSeats, text(of: former)]
+            return [withoutLinks, withoutSeats, text(of: former)]
         case .renewal(var former):
             former.renewsCommitment = nil
             return [text(of: former)]
@@ -83,6 +91,10 @@ enum FactSummary {
             guard let decimal = Decimal(string: amount, locale: nil) else { throw unreadable }
             price = Price(amount: decimal, currency: currency)
         }
+        let isFromPlay = source == .googlePlay
+        func linked(_ name: String) -> TransactionID? {
+            isFromPlay ? summary[name]?.stringValue.map { TransactionID(unchecked: $0) } : nil
+        }
         return TransactionFact(
             id: TransactionID(unchecked: id), originalID: original, productID: ProductID(unchecked: product),
             kind: ProductType(rawValue: kind), purchaseDate: purchasedAt,
@@ -95,7 +107,9 @@ enum FactSummary {
             isIntroductory: summary.flag("isIntroductory"), storefront: summary["storefront"]?.stringValue,
             offerType: summary["offerType"]?.intValue, offerIdentifier: summary["offerIdentifier"]?.stringValue,
             revocationPercentage: summary["revocationPercentage"]?.intValue, source: source,
-            packageName: summary["packageName"]?.stringValue, isFromReceipt: summary.flag("isFromReceipt"),
+            packageName: summary["packageName"]?.stringValue, replaces: linked("replaces"),
+            replacedBy: linked("replacedBy"), paidUntil: isFromPlay ? summary.date("paidUntilDate") : nil,
+            isFromReceipt: summary.flag("isFromReceipt"),
             isAssigned: summary.flag("isAssigned"),
             sharesPeriod: summary.flag("sharesPeriod"), signedDate: signedAt, digest: digest)
     }

@@ -274,20 +274,25 @@ extension LedgerTransaction {
 
 extension CustomerState {
     /// Applies one fact, from its columns source, kind, digest, original_transaction_id, signed_at and summary.
-    mutating func apply(factIn row: SQLRow) throws {
+    mutating func apply(factIn row: SQLRow) throws { apply(try PresentedFact.Content(row)) }
+}
+
+extension PresentedFact.Content {
+    /// Reads the columns source, kind, digest, original_transaction_id, signed_at and summary of a fact.
+    init(_ row: SQLRow) throws {
         let original = TransactionID(unchecked: try row["original_transaction_id"])
         let signedAt = Date(milliseconds: try row["signed_at"])
         let digest: [UInt8] = try row["digest"]
         if try row["kind"] == FactRow.transaction {
-            apply(
+            self = .transaction(
                 try FactSummary.transaction(
                     try row["summary"], of: original, source: PurchaseSource(rawValue: try row["source"]),
                     signedAt: signedAt, digest: digest))
         } else {
-            apply(try FactSummary.renewal(try row["summary"], of: original, signedAt: signedAt, digest: digest))
+            self = .renewal(
+                try FactSummary.renewal(try row["summary"], of: original, signedAt: signedAt, digest: digest))
         }
     }
-
 }
 
 extension Customer {

@@ -11,7 +11,7 @@ enum Schema {
             ? [
                 baseline, programs, answerDigests, LedgerEvent.digests, figures, auditLog, operations, figureSums,
                 grantedCredit, refunds, batches, googlePlay, doublePayments,
-                chargebackReviews,
+                chargebackReviews, replacements,
             ]
             : history
     }
@@ -149,6 +149,7 @@ enum Schema {
         googlePlay,
         doublePayments,
         chargebackReviews,
+        replacements,
     ]
 }
 

@@ -45,6 +45,12 @@ package struct TransactionFact: Hashable, Sendable {
     package var source: PurchaseSource
     /// The package name of the Android app, for a purchase at Google Play.
     package var packageName: String?
+    /// The original transaction id of the subscription that this one replaced. Google Play only.
+    package var replaces: TransactionID?
+    /// The original transaction id of the subscription that replaced this one. Google Play only.
+    package var replacedBy: TransactionID?
+    /// The end of the time that was paid, if the access ends at another instant. Google Play only: an order states it.
+    package var paidUntil: Date?
     /// Whether the fact comes from an app receipt. A receipt has no group, no price and no token, and shows an upgrade
     /// as a refund.
     package var isFromReceipt: Bool
@@ -62,6 +68,7 @@ package struct TransactionFact: Hashable, Sendable {
         groupID: String? = nil, price: Price? = nil, isTrial: Bool = false, isIntroductory: Bool = false,
         storefront: String? = nil, offerType: Int? = nil, offerIdentifier: String? = nil,
         revocationPercentage: Int? = nil, source: PurchaseSource = .appStore, packageName: String? = nil,
+        replaces: TransactionID? = nil, replacedBy: TransactionID? = nil, paidUntil: Date? = nil,
         isFromReceipt: Bool = false,
         isAssigned: Bool = false, sharesPeriod: Bool = false, signedDate: Date, digest: [UInt8] = []
     ) {
@@ -90,6 +97,9 @@ package struct TransactionFact: Hashable, Sendable {
         self.revocationPercentage = revocationPercentage
         self.source = source
         self.packageName = packageName
+        self.replaces = replaces
+        self.replacedBy = replacedBy
+        self.paidUntil = paidUntil
         self.isFromReceipt = isFromReceipt
         self.signedDate = signedDate
         self.digest = digest

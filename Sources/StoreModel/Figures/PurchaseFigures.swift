@@ -1,7 +1,8 @@
 import Foundation
 import Primitives
 
-/// The contributions of one purchase to the figures: a pure function of the facts about it.
+/// The contributions of one purchase to the figures: a pure function of the facts about it. Subscriptions at Google Play
+/// that replaced one another contribute as one (`contributions(of:)` of a chain).
 ///
 /// They are changes on days, also on future days: a subscription adds 1 on the day on which it starts, and -1 on the day
 /// on which its paid time ends. A later fact gives other contributions, and the difference corrects the figures.
@@ -31,16 +32,36 @@ package struct PurchaseFigures {
 
     /// Returns the contributions of a state with one purchase, without grants.
     package static func contributions(of state: CustomerState) -> FigureSums {
+        let known = payments(of: state)
+        return contributions(of: known, periods(of: known, state))
+    }
+
+    /// Returns the contributions of purchases that count as one subscription: each replaced the one before it.
+    ///
+    /// - Parameter chain: The states, each with one purchase and without grants.
+    package static func contributions(of chain: [CustomerState]) -> FigureSums {
+        let known = chain.map { payments(of: $0) }
+        let merged = FigurePeriod.merged(zip(known, chain).map { periods(of: $0, $1) })
+        return contributions(of: known.countedOnce, merged)
+    }
+
+    private static func contributions(of payments: [TransactionFact], _ periods: [FigurePeriod]) -> FigureSums {
         var figures = PurchaseFigures()
-        // A shared purchase belongs to the figures of the family member who paid.
-        let own = state.transactions.values.filter { !$0.newest.isFamilyShared }
-        let payments = own.map(\.newest)
-        let renewing = payments.filter { $0.kind == .autoRenewableSubscription }.withoutSeatAdditions
-            .sorted { $0.starts(before: $1) }
-        let periods = FigurePeriod.periods(of: renewing, renewals: state.renewals.values.flatMap(\.self))
         let cohort = figures.addSubscription(periods)
         for payment in payments { figures.addPayment(payment, of: cohort) }
         return figures.sums
+    }
+
+    /// Returns the newest facts about one purchase. A shared purchase belongs to the figures of the family member who
+    /// paid.
+    private static func payments(of state: CustomerState) -> [TransactionFact] {
+        state.transactions.values.map(\.newest).filter { !$0.isFamilyShared }
+    }
+
+    private static func periods(of payments: [TransactionFact], _ state: CustomerState) -> [FigurePeriod] {
+        let renewing = payments.filter { $0.kind == .autoRenewableSubscription }.withoutSeatAdditions
+            .sorted { $0.starts(before: $1) }
+        return FigurePeriod.periods(of: renewing, renewals: state.renewals.values.flatMap(\.self))
     }
 
     // MARK: - Money
@@ -151,124 +172,9 @@ package struct PurchaseFigures {
     }
 }
 
-/// One period of a subscription with the days on which it is active.
-struct FigurePeriod {
-    private let fact: TransactionFact
-    let startDay: Int64
-    /// The day on which it ends: it is not active at the end of this day.
-    let endDay: Int64
-    /// The price of a month, in millionths of the currency.
-    let mrr: Int64
-
-    var isTrial: Bool { fact.isTrial }
-
-    func key(_ measure: FigureMeasure, on day: Int64) -> FigureKey { fact.key(measure, on: day) }
-
-    /// Returns the periods that give access, in their order and without overlap.
-    ///
-    /// - Parameter facts: The newest facts of the transactions, in the order of their starts.
-    static func periods(of facts: [TransactionFact], renewals: [RenewalFact]) -> [FigurePeriod] {
-        let ends = facts.map { $0.expiresDate ?? $0.purchaseDate }
-        let graceEnds = graceEnds(of: facts, ends, renewals)
-        var accessEnds = graceEnds
-        for (index, fact) in facts.enumerated() {
-            if let revoked = fact.revocationDate { accessEnds[index] = min(accessEnds[index], revoked) }
-            if fact.isUpgraded { accessEnds[index] = min(accessEnds[index], fact.signedDate) }
-        }
-        var periods: [FigurePeriod] = []
-        var next: Date?
-        for index in facts.indices.reversed() {
-            let fact = facts[index]
-            let end = next.map { min($0, accessEnds[index]) } ?? accessEnds[index]
-            guard end > fact.purchaseDate else { continue }
-            next = fact.purchaseDate
-            var start = fact.purchaseDate
-            // A payment in the grace period is late, and its period ends as if the payment had been in time. But another
-            // plan that is bought in the grace period begins with its payment.
-            if index > 0, fact.purchaseDate > ends[index - 1], fact.purchaseDate <= graceEnds[index - 1],
-                isWhole(from: ends[index - 1], to: ends[index]),
-                !isWholePlan(from: start, to: ends[index], orWeek: fact.productID != facts[index - 1].productID)
-            {
-                start = ends[index - 1]
-            }
-            periods.append(
-                FigurePeriod(
-                    fact: fact, startDay: FigureDay.containing(fact.purchaseDate), endDay: FigureDay.containing(end),
-                    mrr: fact.isTrial ? 0 : monthly(fact.paidMillionths, from: start, to: ends[index])))
-        }
-        return periods.reversed()
-    }
-
-    /// Returns the end of each period with its grace period.
-    ///
-    /// Each renewal info counts for the last period that had begun when the info was signed. A grace period extends this
-    /// period, also if the payment never succeeds. An info without a grace period that is signed in the grace period
-    /// ends it: the customer has turned renewal off.
-    private static func graceEnds(
-        of facts: [TransactionFact], _ ends: [Date], _ renewals: [RenewalFact]
-    ) -> [Date] {
-        var graces: [Int: (signed: Date, end: Date)] = [:]
-        for renewal in renewals {
-            guard let grace = renewal.gracePeriodExpiresDate,
-                let index = facts.indices.last(where: {
-                    facts[$0].purchaseDate <= renewal.signedDate && ends[$0] <= grace
-                })
-            else { continue }
-            let found = (signed: renewal.signedDate, end: grace)
-            if let known = graces[index], known >= found { continue }
-            graces[index] = found
-        }
-        var graceEnds = ends
-        for (index, grace) in graces { graceEnds[index] = grace.end }
-        for renewal in renewals where renewal.gracePeriodExpiresDate == nil {
-            guard let index = facts.indices.last(where: { facts[$0].purchaseDate <= renewal.signedDate }),
-                let grace = graces[index], renewal.signedDate > max(grace.signed, ends[index])
-            else { continue }
-            graceEnds[index] = min(graceEnds[index], renewal.signedDate)
-        }
-        return graceEnds
-    }
-
-    /// Whether the time between two instants is a whole number of weeks or, with a tolerance, of months.
-    private static func isWhole(from start: Date, to end: Date) -> Bool {
-        let (length, week) = (end.figureMilliseconds - start.figureMilliseconds, 7 * day)
-        let months = (length + month / 2) / month
-        return length > 0 && (length % week == 0 || months >= 1 && abs(length - months * month) <= tolerance)
-    }
-
-    /// Whether the time between two instants is exactly a period that stores sell: 1, 2, 3, 6 or 12 months of the
-    /// calendar, or, if `orWeek`, a week. Summer time in the store's time zone may begin or end meanwhile.
-    private static func isWholePlan(from start: Date, to end: Date, orWeek: Bool) -> Bool {
-        let (first, length) = (FigureDay.containing(start), end.figureMilliseconds - start.figureMilliseconds)
-        func isLength(_ days: Int64) -> Bool { [0, 3_600_000].contains(abs(length - days * day)) }
-        return orWeek && isLength(7)
-            || [1, 2, 3, 6, 12].contains { isLength(FigureDay.adding(months: $0, to: first) - first) }
-    }
-
-    /// The mean length of a month, and the tolerance of a period of whole months, in milliseconds.
-    private static let month: Int64 = 2_629_800_000
-    private static let day: Int64 = 86_400_000
-    private static let tolerance: Int64 = 3 * day
-
-    /// Returns the amount for one month of a period that costs `amount`.
-    ///
-    /// A period within three days of a number of mean months, 30.4375 days each, counts as that number of months. For
-    /// any other period, the exact length in mean months counts.
-    static func monthly(_ amount: Int64, from start: Date, to end: Date) -> Int64 {
-        let length = end.figureMilliseconds - start.figureMilliseconds
-        guard amount > 0, length > 0 else { return 0 }
-        let months = (length + month / 2) / month
-        if months >= 1, abs(length - months * month) <= tolerance { return (2 * amount + months) / (2 * months) }
-        let product = amount.multipliedFullWidth(by: month)
-        guard product.high < length else { return PurchaseFigures.maximumAmount }
-        let (quotient, remainder) = length.dividingFullWidth(product)
-        return min(remainder >= length - remainder ? quotient + 1 : quotient, PurchaseFigures.maximumAmount)
-    }
-}
-
 extension TransactionFact {
     /// The amount that was paid, in millionths of the currency; 0 if it is unknown or nothing.
-    fileprivate var paidMillionths: Int64 {
+    var paidMillionths: Int64 {
         guard let price, price.amount > 0 else { return 0 }
         let largest = Decimal(PurchaseFigures.maximumAmount)
         var scaled = price.amount * 1_000_000 * Decimal(quantity)
@@ -285,7 +191,7 @@ extension TransactionFact {
         return quotient * Int64(share) + (remainder * Int64(share) + 50_000) / 100_000
     }
 
-    fileprivate func key(_ measure: FigureMeasure, on day: Int64) -> FigureKey {
+    func key(_ measure: FigureMeasure, on day: Int64) -> FigureKey {
         FigureKey(
             measure, day: day, product: ExactString(productID.rawValue), country: ExactString(storefront ?? ""),
             source: ExactString(source.rawValue), offer: ExactString(offerName),

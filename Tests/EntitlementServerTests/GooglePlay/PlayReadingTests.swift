@@ -211,6 +211,28 @@ import Testing
         }
     }
 
+    @Test func `the facts of both purchases name the other one, and the end of the time that was paid`() throws {
+        var old = try PlayFetch(
+            Subscription.plus(from: start, days: 10) { $0.subscriptionState = .expired },
+            order: .paid("GPA.1", from: start, to: day(30)), at: day(11), replacedAt: day(10))
+        let other = PlayFetch.original("token-2", of: FakeGooglePlay.packageName)
+        let alone = old.contentDigest
+        old.replacedBy = other
+        #expect(old.contentDigest != alone)
+        for fetch in [old, try PlayFetch(source: old.source)] {
+            let fact = try fetch.purchase().transaction
+            #expect(fact.replacedBy == other && fact.replaces == nil)
+            #expect(fact.expiresDate == day(10) && fact.paidUntil == day(30))
+        }
+        let new = try PlayFetch(
+            Subscription.plus(from: day(10)) { $0.linkedPurchaseToken = "token-2" },
+            order: .paid("GPA.1", from: day(10), to: day(40)), at: day(11))
+        let fact = try new.purchase().transaction
+        #expect(fact.replaces == other && fact.replacedBy == nil && fact.paidUntil == nil)
+        let summary = FactSummary.text(of: fact)
+        #expect(summary.contains("\"replaces\":\"play.") && !summary.contains("token-2"))
+    }
+
     @Test func `a refunded order of a subscription that ended is a revocation, and of a running one is not`() throws {
         let refunded = AndroidPublisher.Order.paid("GPA.1", from: start, to: day(30)) {
             $0.state = .refunded

@@ -116,6 +116,11 @@ import Testing
                 throw LifeDifference(
                     step: steps.count - 1, description: "the replay differs: \(differences)")
             }
+            try await stores.bench.addAllFactsToFigures()
+            let figures = try stores.bench.checkedFigures()
+            guard figures.isEmpty else {
+                throw LifeDifference(step: steps.count - 1, description: "the figures differ: \(figures)")
+            }
         }
     }
 

@@ -401,21 +401,29 @@ private func bought(
 
 /// Returns a line for each measure, without those of cohorts: its name, then its days and values.
 private func lines(_ facts: [TransactionFact], renewals: [RenewalFact] = []) -> [String] {
-    let money: Set<FigureMeasure> = [
-        .mrr, .mrrNew, .mrrExpansion, .mrrContraction, .mrrReactivation, .mrrChurn, .revenue, .refunds,
-    ]
-    var days: [FigureMeasure: [Int64: Int64]] = [:]
-    for (key, value) in PurchaseFigures.contributions(of: facts, renewals: renewals).values {
-        days[key.measure, default: [:]][key.day - first, default: 0] += value.clamped
-    }
-    return FigureMeasure.allCases.filter { $0 != .retained && $0 != .cohortRevenue }.compactMap { measure in
-        let values = days[measure, default: [:]].filter { $0.value != 0 }.sorted { $0.key < $1.key }.map { day, value in
-            let shown =
-                !money.contains(measure)
-                ? "\(value)" : value % 1000 == 0 ? "\(value / 1000)" : "\(Double(value) / 1000)"
-            return "\(day)=\(shown)"
+    PurchaseFigures.contributions(of: facts, renewals: renewals).lines
+}
+
+extension FigureSums {
+    /// A line for each measure, without those of cohorts: its name, then its days and values.
+    var lines: [String] {
+        let money: Set<FigureMeasure> = [
+            .mrr, .mrrNew, .mrrExpansion, .mrrContraction, .mrrReactivation, .mrrChurn, .revenue, .refunds,
+        ]
+        var days: [FigureMeasure: [Int64: Int64]] = [:]
+        for (key, value) in values {
+            days[key.measure, default: [:]][key.day - first, default: 0] += value.clamped
         }
-        return values.isEmpty ? nil : "\(measure.rawValue) \(values.joined(separator: " "))"
+        return FigureMeasure.allCases.filter { $0 != .retained && $0 != .cohortRevenue }.compactMap { measure in
+            let values = days[measure, default: [:]].filter { $0.value != 0 }.sorted { $0.key < $1.key }.map {
+                day, value in
+                let shown =
+                    !money.contains(measure)
+                    ? "\(value)" : value % 1000 == 0 ? "\(value / 1000)" : "\(Double(value) / 1000)"
+                return "\(day)=\(shown)"
+            }
+            return values.isEmpty ? nil : "\(measure.rawValue) \(values.joined(separator: " "))"
+        }
     }
 }
 
