@@ -114,7 +114,7 @@ let modules: [Module] = [
         name: "EntitlementServer",
         imports: [
             "AppStorePayloads", "GooglePlay", "StoreModel", "SignedData", "SQLStorage", "HTTPCore", "WebPages",
-            "Primitives",
+            "Primitives", "CSodium",
         ],
         testImports: [
             "AppStoreSimulator", "BaseTestSupport", "CFaultyDisk", "HostTestSupport", "NetworkTestSupport",
@@ -168,6 +168,8 @@ let systemLibraries: [Target] = [
     .systemLibrary(
         name: "CArchive", pkgConfig: "libarchive", providers: [.apt(["libarchive-dev"]), .brew(["libarchive"])]),
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"]), .brew(["zlib"])]),
+    .systemLibrary(
+        name: "CSodium", pkgConfig: "libsodium", providers: [.apt(["libsodium-dev"]), .brew(["libsodium"])]),
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"]), .brew(["libpq"])]),
 ]
 

@@ -171,22 +171,28 @@ enum StoreBenchmark {
             var read = (transactions: 0, signed: 0)
             // A small store is measured several times, so that the time is long enough.
             let repetitions = max(1, 20_000 / size)
-            let elapsed = try clock.measure {
-                for _ in 0..<repetitions { read = try store.readEverything(signingEach: signing) }
+            let renewals = Double(12 * size * repetitions)
+            var rounds: [Round] = []
+            // The smallest number of rounds whose median has an interval of 95 %.
+            for round in 0...6 {
+                let elapsed = try clock.measure {
+                    for _ in 0..<repetitions { read = try store.readEverything(signingEach: signing) }
+                }
+                // The first round is not counted: it fills the caches of the system.
+                guard round > 0 else { continue }
+                rounds.append(Round(operation: elapsed.nanoseconds / renewals, reference: 1e9 / 300_000))
             }
             let peak = Memory.peak
             await store.close()
             guard read.transactions == 13 * size else {
                 throw BenchmarkFailure("\(size) subscriptions sold \(read.transactions) transactions in a year")
             }
-            let renewals = Double(12 * size * repetitions)
-            let each = elapsed.nanoseconds / renewals
             return (
                 BenchmarkResult(
                     name: "renewal in virtual time, \(size) subscriptions", reference: "what the budget allows",
-                    rounds: [Round(operation: each, reference: 1e9 / 300_000)], budget: .perSecond(300_000),
+                    rounds: rounds, budget: .perSecond(300_000),
                     more: [
-                        ("renewalsPerSecond", .number((1e9 / each).rounded())),
+                        ("renewalsPerSecond", .number((1e9 / rounds.operation).rounded())),
                         ("advancingSeconds", rounded(advanced.nanoseconds / 1e9)), ("signed", .number(read.signed)),
                         ("megabytesBefore", rounded(before)), ("megabytesPeak", rounded(peak)),
                     ]), open

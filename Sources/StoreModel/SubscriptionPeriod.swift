@@ -114,10 +114,23 @@ public struct SubscriptionPeriod: Hashable, Sendable, Codable {
         guard start.timeIntervalSince1970.magnitude <= Self.longest else { return start.addingTimeInterval(length) }
         switch unit {
         case .second, .minute, .hour, .day, .week: return start.addingTimeInterval(length)
-        case .month: return Self.calendar.date(byAdding: .month, value: amount, to: start) ?? start
-        case .year: return Self.calendar.date(byAdding: .year, value: amount, to: start) ?? start
+        case .month: return Self.adding(months: amount, to: start)
+        case .year: return Self.adding(months: 12 * amount, to: start)
         }
     }
+
+    /// Adds months with the arithmetic of whole days, because a call of `Calendar` takes a microsecond. `Calendar` adds
+    /// them to dates before the Gregorian calendar was introduced.
+    private static func adding(months: Int, to start: Date) -> Date {
+        let day = Int64((start.timeIntervalSince1970 / 86_400).rounded(.down))
+        let end = FigureDay.adding(months: Int64(months), to: day)
+        guard day >= gregorianSince, end >= gregorianSince else {
+            return calendar.date(byAdding: .month, value: months, to: start) ?? start
+        }
+        return start.addingTimeInterval(Double(end - day) * 86_400)
+    }
+
+    private static let gregorianSince = FigureDay.number(year: 1583, month: 1, day: 1)
 
     /// The longest time that `Calendar` adds correctly.
     private static let longest = 10_000 * Unit.year.seconds

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import StoreModel
@@ -65,6 +66,31 @@ import Testing
         #expect(RFC3339.string(from: SubscriptionPeriod.months(1).end(from: start)) == "2026-02-28T10:00:00Z")
         #expect(RFC3339.string(from: SubscriptionPeriod.months(1).end(from: start, count: 2)) == "2026-03-31T10:00:00Z")
         #expect(RFC3339.string(from: SubscriptionPeriod.weeks(2).end(from: start)) == "2026-02-14T10:00:00Z")
+    }
+
+    @Test func `months before a date end on the last day of a shorter month`() throws {
+        for (start, count, end) in [("2074-10-30", -176, "2060-02-29"), ("3318-03-30", -145, "3306-02-28")] {
+            let instant = try #require(RFC3339.date(from: start + "T11:19:25Z"))
+            let found = SubscriptionPeriod.months(1).end(from: instant, count: count)
+            #expect(RFC3339.string(from: found) == end + "T11:19:25Z")
+        }
+    }
+
+    @Test func `months and years are added as the calendar of Foundation adds them`() {
+        var calendar = Calendar(identifier: .gregorian)
+        calendar.timeZone = .gmt
+        var random = SeededNumbers(state: 28)
+        for _ in 0..<20_000 {
+            // From the year 1 to 5000, to a millisecond. The Gregorian calendar begins in 1582.
+            let milliseconds = Int64.random(in: -62_135_596_800_000...95_617_584_000_000, using: &random)
+            let start = Date(timeIntervalSince1970: Double(milliseconds) / 1000)
+            let count = Int.random(in: 0...300, using: &random)
+            for (period, unit) in [(SubscriptionPeriod.months(1), Calendar.Component.month), (.years(1), .year)] {
+                let end = period.end(from: start, count: count)
+                let expected = calendar.date(byAdding: unit, value: count, to: start)
+                #expect(expected.map { abs($0.timeIntervalSince(end)) < 0.000_5 } == true, "\(start) \(count) \(unit)")
+            }
+        }
     }
 }
 

@@ -23,7 +23,7 @@ struct AnswerSigner: Sendable {
     /// The body of GET `/v1/signing-keys`.
     var published: SigningKeysAnswer {
         SigningKeysAnswer(
-            keys: keys.withLock { $0 }.map { .init(id: $0.id, publicKey: Base64.encode($0.key.publicKey.raw)) })
+            keys: keys.withLock { $0 }.map { .init(id: $0.id, publicKey: Base64.encode($0.publicKey.raw)) })
     }
 
     /// Refuses a request with a nonce, before it has an effect, if the server has no key, the nonce is invalid, or the
@@ -69,11 +69,9 @@ struct AnswerSigner: Sendable {
         let date = RFC3339.string(from: clock.now())
         let message = SignedAnswer.message(
             nonce: nonce, target: target, date: date, etag: response.headers["ETag"], body: body)
-        guard let bytes = try? key.key.signature(of: message) else {
-            return Refusal.signingFailed.response(to: response)
-        }
+        let signature = SignedAnswer.Signature(keyID: key.id, bytes: key.signature(of: message))
         var response = response
-        response.headers.add(SignedAnswer.signatureField, SignedAnswer.Signature(keyID: key.id, bytes: bytes).field)
+        response.headers.add(SignedAnswer.signatureField, signature.field)
         response.headers.add(SignedAnswer.dateField, date)
         return response
     }
@@ -97,10 +95,4 @@ extension Refusal {
         HTTPProblem(
             status: 400, code: "invalid_field", title: "Invalid field",
             detail: "A stream cannot be signed; send the request without nonce.", field: SignedAnswer.nonceItem))
-
-    fileprivate static let signingFailed = Refusal(
-        HTTPProblem(
-            status: 500, code: "internal", title: "Internal error",
-            detail: "The answer could not be signed. Report the request id to the server's operator.", isRetryable: true
-        ))
 }

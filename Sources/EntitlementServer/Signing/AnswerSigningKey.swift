@@ -5,7 +5,8 @@ import SignedData
 public struct AnswerSigningKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// The id of the key in `Souk-Signature`.
     public let id: String
-    let key: Ed25519.PrivateKey
+    let publicKey: Ed25519.PublicKey
+    private let signer: SodiumSigner
 
     /// Creates a signing key.
     ///
@@ -14,14 +15,17 @@ public struct AnswerSigningKey: Sendable, CustomStringConvertible, CustomReflect
     ///   - id: The id: 1 to 64 visible ASCII characters without quotation marks. By default the id is derived from the
     ///     public key, so the same key has the same id on every server.
     public init(_ key: Ed25519.PrivateKey, id: String? = nil) {
-        self.key = key
-        self.id = id ?? Base64.encodeURL(SHA256.hash(key.publicKey.raw).prefix(9))
+        publicKey = key.publicKey
+        signer = SodiumSigner(key)
+        self.id = id ?? Base64.encodeURL(SHA256.hash(publicKey.raw).prefix(9))
     }
 
     /// A description without the private key.
     public var description: String { "signing key \(id)" }
     /// A mirror without the private key.
     public var customMirror: Mirror { Mirror(self, children: ["id": id]) }
+
+    func signature(of message: [UInt8]) -> [UInt8] { signer.signature(of: message) }
 
     func check() throws(EntitlementServerError) {
         let isName = !id.isEmpty && id.utf8.allSatisfy { (0x21...0x7E).contains($0) && $0 != UInt8(ascii: "\"") }

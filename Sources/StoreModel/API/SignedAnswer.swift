@@ -42,7 +42,12 @@ package enum SignedAnswer {
     ///   - body: The body of the answer.
     package static func message(nonce: String, target: String, date: String, etag: String?, body: [UInt8]) -> [UInt8] {
         let digest = Hex.encode(SHA256.hash(body))
-        return Array("souk-1\n\(nonce)\n\(target)\n\(date)\n\(etag ?? "")\n\(digest)".utf8)
+        var message: [UInt8] = []
+        for line in ["souk-1", nonce, target, date, etag ?? ""] {
+            message += line.utf8
+            message.append(UInt8(ascii: "\n"))
+        }
+        return message + digest.utf8
     }
 
     /// The value of `Souk-Signature`: `keyid="…", ed25519=<base64>`.

@@ -72,6 +72,19 @@ import Testing
         await bench.close()
     }
 
+    @Test func `a review wakes the desk`() async throws {
+        let (bench, _) = try await bench()
+        let changes = bench.service.parts.changes
+        let commits = changes.listen(to: .refundRequests)
+        #expect(try await bench.pushPlay(review(at: bench.clock.now())).status == 200)
+        // The stream keeps a commit until it is read, and then ends.
+        changes.end()
+        var isWoken = false
+        for await _ in commits { isWoken = true }
+        #expect(isWoken)
+        await bench.close()
+    }
+
     @Test(arguments: [(Bool?.none, Int?.none), (true, 95_000), (false, nil)])
     func `the used part is sent only with the consent, and the preference always`(consent: Bool?, part: Int?)
         async throws

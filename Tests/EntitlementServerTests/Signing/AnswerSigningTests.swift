@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import HTTPCore
 import Primitives
@@ -28,6 +29,18 @@ import Testing
             nonce: nonce, target: target, date: date, etag: reply.headers["ETag"], body: reply.bytes)
         let verifier = Ed25519AnswerVerifier(keys: ["2026-11": current.publicKey, "2027-02": next.publicKey])
         try verifier.verify(signature.bytes, of: message, keyID: signature.keyID)
+    }
+
+    @Test func `the signatures are those of OpenSSL`() throws {
+        var random = SeededNumbers(state: 16)
+        for length in [0, 1, 63, 64, 65, 250] + (0..<40).map({ _ in Int.random(in: 0...5000, using: &random) }) {
+            let raw = (0..<32).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let message = (0..<length).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let key = try Ed25519.PrivateKey(raw: raw)
+            let signature = AnswerSigningKey(key).signature(of: message)
+            #expect(try signature == key.signature(of: message))
+            #expect(key.publicKey.isValid(signature: signature, of: message))
+        }
     }
 
     @Test func `an answer is signed if the request has a nonce`() async throws {
