@@ -139,13 +139,18 @@ package enum Base64 {
 /// Hexadecimal digits: written in lower case, read in either case.
 package enum Hex {
     package static func encode(_ bytes: some Sequence<UInt8>) -> String {
-        let digits = Array("0123456789abcdef".utf8)
-        var out: [UInt8] = []
-        for byte in bytes {
-            out.append(digits[Int(byte >> 4)])
-            out.append(digits[Int(byte & 15)])
+        let bytes = Array(bytes)
+        return String(unsafeUninitializedCapacity: bytes.count * 2) { digits in
+            for (place, byte) in bytes.enumerated() {
+                digits[2 * place] = digit(byte >> 4)
+                digits[2 * place + 1] = digit(byte & 15)
+            }
+            return bytes.count * 2
         }
-        return String(decoding: out, as: UTF8.self)
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
     }
 
     /// Decodes hexadecimal digits in either case. Returns `nil` for an odd number of digits or other characters.

@@ -68,7 +68,8 @@ struct AnswerSigner: Sendable {
         }
         let date = RFC3339.string(from: clock.now())
         let message = SignedAnswer.message(
-            nonce: nonce, target: target, date: date, etag: response.headers["ETag"], body: body)
+            nonce: nonce, target: target, date: date, etag: response.headers["ETag"],
+            bodyDigest: MessageDigest.sha256(body))
         let signature = SignedAnswer.Signature(keyID: key.id, bytes: key.signature(of: message))
         var response = response
         response.headers.add(SignedAnswer.signatureField, signature.field)

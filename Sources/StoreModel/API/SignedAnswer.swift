@@ -41,13 +41,19 @@ package enum SignedAnswer {
     ///   - etag: The value of `ETag`, or `nil`.
     ///   - body: The body of the answer.
     package static func message(nonce: String, target: String, date: String, etag: String?, body: [UInt8]) -> [UInt8] {
-        let digest = Hex.encode(SHA256.hash(body))
+        message(nonce: nonce, target: target, date: date, etag: etag, bodyDigest: SHA256.hash(body))
+    }
+
+    /// Returns the signed bytes of an answer, given the SHA-256 of its body.
+    package static func message(
+        nonce: String, target: String, date: String, etag: String?, bodyDigest: [UInt8]
+    ) -> [UInt8] {
         var message: [UInt8] = []
         for line in ["souk-1", nonce, target, date, etag ?? ""] {
             message += line.utf8
             message.append(UInt8(ascii: "\n"))
         }
-        return message + digest.utf8
+        return message + Hex.encode(bodyDigest).utf8
     }
 
     /// The value of `Souk-Signature`: `keyid="…", ed25519=<base64>`.
