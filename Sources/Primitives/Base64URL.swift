@@ -88,27 +88,51 @@ package enum Base64 {
         guard text.count % 4 != 1 else { return nil }
         // With capacity 0, the initializer writes to storage that all empty arrays of the process share.
         guard !text.isEmpty else { return [] }
-        var isCanonical = true
+        var isCanonical = false
         let out = [UInt8](unsafeUninitializedCapacity: text.count * 3 / 4) { out, count in
-            var pending: UInt32 = 0
-            var bits = 0
-            for character in text {
-                let value = table[Int(character)]
-                guard value != 0xFF else {
-                    isCanonical = false
-                    return
-                }
-                pending = pending << 6 | UInt32(value)
-                bits += 6
-                if bits >= 8 {
-                    bits -= 8
-                    out[count] = UInt8(truncatingIfNeeded: pending >> UInt32(bits))
-                    count += 1
-                }
-            }
-            isCanonical = pending & ((1 << UInt32(bits)) - 1) == 0
+            table.withUnsafeBufferPointer { table in isCanonical = decode(text, table, to: out) }
+            count = isCanonical ? text.count * 3 / 4 : 0
         }
         return isCanonical ? out : nil
+    }
+
+    /// Decodes four characters at a time. Returns `false` for text that is not canonical.
+    ///
+    /// The value of a foreign character is 0xFF, the only one with its highest bit set. All values are collected in
+    /// `seen`, so that one test at the end finds such a character.
+    private static func decode(
+        _ text: UnsafeBufferPointer<UInt8>, _ table: UnsafeBufferPointer<UInt8>,
+        to out: UnsafeMutableBufferPointer<UInt8>
+    ) -> Bool {
+        var seen: UInt8 = 0
+        func value(_ position: Int) -> UInt32 {
+            let value = table[Int(text[position])]
+            seen |= value
+            return UInt32(value)
+        }
+        var (read, written) = (0, 0)
+        while read + 4 <= text.count {
+            let bits = value(read) << 18 | value(read + 1) << 12 | value(read + 2) << 6 | value(read + 3)
+            out[written] = UInt8(truncatingIfNeeded: bits >> 16)
+            out[written + 1] = UInt8(truncatingIfNeeded: bits >> 8)
+            out[written + 2] = UInt8(truncatingIfNeeded: bits)
+            read += 4
+            written += 3
+        }
+        var unused: UInt32 = 0
+        switch text.count - read {
+        case 2:
+            let bits = value(read) << 6 | value(read + 1)
+            out[written] = UInt8(truncatingIfNeeded: bits >> 4)
+            unused = bits & 0xF
+        case 3:
+            let bits = value(read) << 12 | value(read + 1) << 6 | value(read + 2)
+            out[written] = UInt8(truncatingIfNeeded: bits >> 10)
+            out[written + 1] = UInt8(truncatingIfNeeded: bits >> 2)
+            unused = bits & 0x3
+        default: break
+        }
+        return seen < 0x80 && unused == 0
     }
 }
 

@@ -75,6 +75,7 @@ private enum IdentifierRule {
     /// Returns whether a text has 1 to 255 bytes and no control characters.
     static func isSatisfied(by text: String) -> Bool {
         guard (1...255).contains(text.utf8.count) else { return false }
+        if text.isPrintableASCII { return true }
         var before: UInt8 = 0
         for byte in text.utf8 {
             if byte < 0x20 || byte == 0x7F || before == 0xC2 && byte < 0xA0 { return false }

@@ -8,7 +8,14 @@ import Primitives
     @_cdecl("LLVMFuzzerTestOneInput")
 #endif
 public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    guard let value = try? JSONValue(parsing: Fuzzing.bytes(start, count)) else { return 0 }
+    let bytes = Fuzzing.bytes(start, count)
+    let parsed = try? JSONValue(parsing: bytes)
+    if let read = readElements(bytes) {
+        Fuzzing.claim(parsed == read, "the elements of an array are those of the whole document")
+    } else if case .array? = parsed {
+        Fuzzing.claim(false, "the elements of an array can be read one by one")
+    }
+    guard let value = parsed else { return 0 }
     for written in [value.encoded(), Array(value.text(pretty: true).utf8)] {
         Fuzzing.claim((try? JSONValue(parsing: written)) == value, "a written document is read as the same value")
     }
@@ -18,6 +25,36 @@ public func fuzzJSON(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         _ = try? JSONValueDecoder.decode(AnyKind.self, from: value, rules: .init(dates: dates, errors: .mismatches))
     }
     return 0
+}
+
+/// Returns the elements of an array, plain objects as such; `nil` for another document.
+private func readElements(_ bytes: [UInt8]) -> JSONValue? {
+    func add(_ name: String, _ value: JSONValue, to members: inout JSONMembers) -> Bool {
+        guard members[name] == nil else { return false }
+        members[name] = value
+        return true
+    }
+    let elements = try? JSONElements.reading(bytes) { elements throws(JSONError) -> [JSONValue] in
+        var all: [JSONValue] = []
+        while true {
+            var members = JSONMembers()
+            let isPlain = elements.nextPlainObject { name, value in
+                let name = String(decoding: name, as: UTF8.self)
+                return switch value {
+                case .string(let text): add(name, .string(String(decoding: text, as: UTF8.self)), to: &members)
+                case .bool(let flag): add(name, .bool(flag), to: &members)
+                }
+            }
+            if isPlain {
+                all.append(.object(members))
+            } else if let element = try elements.next() {
+                all.append(element)
+            } else {
+                return all
+            }
+        }
+    }
+    return (elements ?? nil).map { .array($0) }
 }
 
 /// Decodes every kind of value at every place.

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import Foundation
 import Primitives
 import Testing
@@ -14,6 +15,22 @@ import Testing
         let url = encoded.replacing("=", with: "")
         #expect(Base64.encodeURL(plain.utf8) == url)
         #expect(Base64.decodeURL(url) == Array(plain.utf8))
+    }
+
+    @Test func `text of any length is read as by Foundation`() throws {
+        var numbers = SeededNumbers(state: 28)
+        for count in 0...130 {
+            let bytes = (0..<count).map { _ in UInt8.random(in: 0...255, using: &numbers) }
+            let text = Data(bytes).base64EncodedString()
+            let url = text.replacing("+", with: "-").replacing("/", with: "_").replacing("=", with: "")
+            #expect(Base64.decode(text) == bytes)
+            #expect(Base64.decodeURL(url) == bytes)
+            for place in url.utf8.indices {
+                var foreign = Array(url.utf8)
+                foreign[url.utf8.distance(from: url.startIndex, to: place)] = [0x2B, 0x3D, 0x20, 0xC3][count % 4]
+                #expect(Base64.decodeURL(foreign) == nil)
+            }
+        }
     }
 
     private static let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789".utf8)

@@ -100,6 +100,7 @@ extension ListedProduct {
 
     /// The product, its discounts, then the variants of each: everything that this entry defines.
     var withDiscountsAndVariants: [ListedProduct] {
+        if discountedProducts.isEmpty, variants.isEmpty { return [self] }
         let discounts = discountedProducts.map { id in
             var discount = self
             discount.id = id

@@ -96,15 +96,17 @@ public struct ProductList: Sendable {
 
     /// Returns all products that an active subscription of `subscription` enables.
     public func productsEnabled(by subscription: ProductID) -> Set<ProductID> {
-        enabled(among: products.lazy.map(\.id), by: subscription)
-    }
-
-    /// Returns the products among `ids` that an active subscription of `subscription` enables.
-    func enabled(among ids: some Sequence<ProductID>, by subscription: ProductID) -> Set<ProductID> {
         let enabling = index.enabling(subscription)
-        return Set(ids.lazy.filter { index.isEnabled($0, by: enabling) })
+        return Set(products.lazy.map(\.id).filter { index.isEnabled($0, by: enabling) })
     }
 
+    /// Returns the base products of all `ids`, and of those that an active subscription of `subscription` enables.
+    func bases(of ids: Set<ProductID>, enabledBy subscription: ProductID) -> (all: Set<String>, enabled: Set<String>) {
+        index.bases(of: ids, enabledBy: index.enabling(subscription))
+    }
+
+    /// Whether two products have the same id.
+    var hasDuplicates: Bool { index.hasDuplicates }
     var preAcquired: Set<ProductID> { index.preAcquired }
     var preAcquiredViaSubscription: Set<ProductID> { index.preAcquiredViaSubscription }
     /// The products without content, by the ids that ``base(of:)`` returns.
@@ -137,30 +139,60 @@ private final class Index: Sendable {
 
     init(_ products: [ListedProduct]) {
         self.products = products
-        let places = Dictionary(products.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
-        let bases = places.reduce(into: [ProductID: ProductID]()) { bases, placed in
-            let product = products[placed.value]
-            let base = product.baseProduct ?? product.id
+        // Accesses members by index, because a copy of a product retains all its strings.
+        let places = Dictionary(
+            products.indices.lazy.map { (products[$0].id, $0) }, uniquingKeysWith: { first, _ in first })
+        var bases: [ProductID: ProductID] = [:]
+        for place in products.indices where products[place].baseProduct ?? products[place].fullPriceProduct != nil {
+            let id = products[place].id
+            guard places[id] == place else { continue }
+            let base = products[place].baseProduct ?? id
             let atFullPrice = places[base].flatMap { products[$0].fullPriceProduct } ?? base
-            if atFullPrice != product.id { bases[product.id] = atFullPrice }
+            if atFullPrice != id { bases[id] = atFullPrice }
+        }
+        var withoutContent = Set<String>(minimumCapacity: products.count)
+        for place in products.indices where products[place].contentFetcherParameters == nil {
+            let id = products[place].id
+            withoutContent.insert((bases[id] ?? id).rawValue)
         }
         self.places = places
         self.bases = bases
-        preAcquired = Set(products.lazy.filter(\.preAcquired).map(\.id))
-        preAcquiredViaSubscription = Set(products.lazy.filter(\.preAcquiredViaSubscription).map(\.id))
-        withoutContent = Set(
-            products.lazy.filter { $0.contentFetcherParameters == nil }.map { (bases[$0.id] ?? $0.id).rawValue })
+        self.withoutContent = withoutContent
+        func ids(where isMember: (Int) -> Bool) -> Set<ProductID> {
+            Set(products.indices.lazy.filter(isMember).map { products[$0].id })
+        }
+        preAcquired = ids { products[$0].preAcquired }
+        preAcquiredViaSubscription = ids { products[$0].preAcquiredViaSubscription }
         prefixes = Dictionary(
-            products.compactMap { product in product.enablesProducts.map { (product.id, PrefixSet($0)) } },
-            uniquingKeysWith: { first, _ in first })
+            products.indices.lazy.compactMap { place in
+                products[place].enablesProducts.map { (products[place].id, PrefixSet($0)) }
+            }, uniquingKeysWith: { first, _ in first })
     }
+
+    var hasDuplicates: Bool { places.count < products.count }
 
     subscript(id: ProductID) -> ListedProduct? { places[id].map { products[$0] } }
 
-    func base(of id: ProductID) -> ProductID {
+    func base(of id: ProductID) -> ProductID { base(of: id, at: places[id]) }
+
+    private func base(of id: ProductID, at place: Int?) -> ProductID {
         if let base = bases[id] { return base }
-        guard places[id] == nil, let base = ListedProduct.baseByName(of: id) else { return id }
+        guard place == nil, let base = ListedProduct.baseByName(of: id) else { return id }
         return bases[base] ?? base
+    }
+
+    /// Returns the base products of `ids`, and of the enabled ones. Looks each id up once.
+    func bases(of ids: Set<ProductID>, enabledBy enabling: Enabling) -> (all: Set<String>, enabled: Set<String>) {
+        var all = Set<String>(minimumCapacity: ids.count)
+        var enabled: [String] = []
+        enabled.reserveCapacity(ids.count)
+        for id in ids {
+            let place = places[id]
+            let name = base(of: id, at: place).rawValue
+            all.insert(name)
+            if isEnabled(id, at: place, by: enabling) { enabled.append(name) }
+        }
+        return (all, enabled.count == ids.count ? all : Set(enabled))
     }
 
     func enabling(_ subscription: ProductID) -> Enabling {
@@ -170,7 +202,11 @@ private final class Index: Sendable {
     }
 
     func isEnabled(_ id: ProductID, by enabling: Enabling) -> Bool {
-        guard let place = places[id], !products[place].productType.isSubscription else { return false }
+        isEnabled(id, at: places[id], by: enabling)
+    }
+
+    private func isEnabled(_ id: ProductID, at place: Int?, by enabling: Enabling) -> Bool {
+        guard let place, !products[place].productType.isSubscription else { return false }
         return switch enabling {
         case .everything: true
         case .nothing: false

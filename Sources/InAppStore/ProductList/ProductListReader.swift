@@ -6,8 +6,16 @@ import StoreModel
 struct ProductListReader {
     let file: String
     private(set) var findings: [ProductListFinding] = []
-    /// The products of the file, without those derived from them.
-    private(set) var entries: [Entry] = []
+    /// The products of the file, each followed by those derived from it.
+    private var products: [ListedProduct] = []
+    /// The products of the file, by their places in `products`.
+    private var origins: [Origin] = []
+    private var namesFullPrice = false
+
+    private struct Origin {
+        let index: Int
+        let place: Int
+    }
 
     struct Entry {
         let index: Int
@@ -17,25 +25,50 @@ struct ProductListReader {
 
     init(file: String) { self.file = file }
 
+    /// The products of the file, without those derived from them.
+    var entries: [Entry] { origins.map { Entry(index: $0.index, product: products[$0.place]) } }
+
     /// Reads the list; `nil` after an error.
     mutating func read(_ bytes: [UInt8]) -> ProductList? {
         do {
-            guard case .array(let elements) = try JSONValue(parsing: bytes) else {
+            let isArray: Void? = try JSONElements.reading(bytes) { elements throws(JSONError) in
+                try readProducts(&elements)
+            }
+            guard isArray != nil else {
                 fail("", "a product list must be an array of products")
                 return nil
             }
-            for (index, element) in elements.enumerated() {
-                guard let product = product(element, at: "/\(index)") else { continue }
-                entries.append(Entry(index: index, product: product))
-            }
         } catch {
+            // Findings in a document that is not JSON would depend on the place of its error.
+            (findings, products, origins) = ([], [], [])
             fail("", "this is not JSON: \(error)")
             return nil
         }
-        let list = ProductList(entries.flatMap(\.product.withDiscountsAndVariants))
-        rejectDuplicates()
-        checkFullPrices(in: list)
+        let list = ProductList(products)
+        if list.hasDuplicates { rejectDuplicates() }
+        if namesFullPrice { checkFullPrices(in: list) }
         return findings.contains { $0.severity == .error } ? nil : list
+    }
+
+    private mutating func readProducts(_ elements: inout JSONElements) throws(JSONError) {
+        var index = 0
+        while true {
+            if let plain = PlainProduct.next(of: &elements) {
+                origins.append(Origin(index: index, place: products.count))
+                products.append(plain)
+            } else if let element = try elements.next() {
+                if let product = product(element, at: "/\(index)") { add(product, index) }
+            } else {
+                return
+            }
+            index += 1
+        }
+    }
+
+    private mutating func add(_ product: ListedProduct, _ index: Int) {
+        origins.append(Origin(index: index, place: products.count))
+        products += product.withDiscountsAndVariants
+        if product.fullPriceProduct != nil { namesFullPrice = true }
     }
 
     private mutating func fail(_ pointer: String, _ reason: String) {
@@ -102,7 +135,7 @@ struct ProductListReader {
     }
 
     private mutating func productType(_ value: JSONValue?, at pointer: String) -> ProductType? {
-        let types = Self.types.joined(separator: ", ")
+        var types: String { Self.types.joined(separator: ", ") }
         guard let text = value?.stringValue else {
             fail(pointer, "productType is \(value == nil ? "missing" : "not a string"); it must be one of \(types)")
             return nil

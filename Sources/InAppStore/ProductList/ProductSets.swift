@@ -32,15 +32,19 @@ package struct ProductSets: Sendable, Equatable {
     ) {
         let known = list ?? ProductList([])
         let acquired = acquiredViaSubscription.union(known.preAcquiredViaSubscription)
-        var allowed = purchased.union(known.preAcquired)
-        if let subscription {
-            allowed.formUnion(list?.enabled(among: acquired, by: subscription) ?? acquired)
-        }
         func names(_ ids: Set<ProductID>) -> Set<String> { Set(ids.lazy.map { known.base(of: $0).rawValue }) }
+        let always = names(purchased.union(known.preAcquired))
+        if let subscription {
+            // Without a list, a subscription enables everything.
+            let bases = list?.bases(of: acquired, enabledBy: subscription)
+            self.acquiredViaSubscription = bases?.all ?? names(acquired)
+            allowed = (bases?.enabled ?? self.acquiredViaSubscription).union(always)
+        } else {
+            self.acquiredViaSubscription = names(acquired)
+            allowed = always
+        }
         self.purchased = names(purchased)
-        self.acquiredViaSubscription = names(acquired)
         self.acquired = self.acquiredViaSubscription.union(self.purchased)
-        self.allowed = names(allowed)
         self.downloadedContent = known.withoutContent.union(names(downloadedContent))
     }
 }

@@ -61,8 +61,7 @@ actor StoreCoordinator {
         var state = StoreState(
             list: list, owner: owner, timeLimits: timeLimits)
         state.answer = records.value(StoreRecords.Key.answer, of: owner.customer, reportingTo: events)
-        state.acquiredViaSubscription =
-            records.value(StoreRecords.Key.acquired, of: owner.customer, reportingTo: events) ?? []
+        state.acquiredViaSubscription = records.acquiredProducts(of: owner.customer, reportingTo: events) ?? []
         if localVerifier != nil {
             state.provisional =
                 records.value(StoreRecords.Key.provisional, of: owner.customer, reportingTo: events) ?? []

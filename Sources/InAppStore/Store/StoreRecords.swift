@@ -21,7 +21,7 @@ struct StoreRecords: Sendable {
         static func credit(_ type: String) -> String { "credit.\(type)" }
     }
 
-    private struct StoredValue<Value: Codable>: Codable {
+    struct StoredValue<Value: Codable>: Codable {
         var customer: CustomerID
         var value: Value
     }
@@ -31,11 +31,19 @@ struct StoreRecords: Sendable {
     /// Returns a value of `customer`; `nil` if there is none or it belongs to another customer. A damaged value is set
     /// aside and reported, and its copy is used.
     func value<Value: Codable>(
-        _ key: String, of customer: CustomerID, reportingTo events: EventBroadcaster<StoreEvent>
+        _ key: String, of customer: CustomerID, reportingTo events: EventBroadcaster<StoreEvent>,
+        by decode: ([UInt8]) throws -> StoredValue<Value> = { try WireJSON.decode(StoredValue.self, from: $0) }
     ) -> Value? {
-        let stored: StoredValue<Value>? =
-            read(key, reportingTo: events) ?? read(Self.copy(of: key), reportingTo: events)
+        let stored =
+            read(key, reportingTo: events, by: decode) ?? read(Self.copy(of: key), reportingTo: events, by: decode)
         return stored?.customer == customer ? stored?.value : nil
+    }
+
+    /// Returns the products that `customer` acquired on this device, as `value` does.
+    func acquiredProducts(
+        of customer: CustomerID, reportingTo events: EventBroadcaster<StoreEvent>
+    ) -> Set<ProductID>? {
+        value(Key.acquired, of: customer, reportingTo: events) { try StoredValue(parsing: $0) }
     }
 
     /// Stores a value durably, twice: a damaged value must not lock a paying customer out while the server is
@@ -64,6 +72,30 @@ struct StoreRecords: Sendable {
 
     func set(tokensOfThisDevice tokens: [UUID]) throws {
         try storage.set(try WireJSON.encode(tokens), for: Key.customersOfThisDevice)
+    }
+}
+
+extension StoreRecords.StoredValue<Set<ProductID>> {
+    /// Reads a customer's products. There can be a hundred thousand, and a decoder takes several times as long as this
+    /// reading. A decoder reads only what has another form, for its error.
+    init(parsing bytes: [UInt8]) throws {
+        let document = try JSONValue(parsing: bytes)
+        guard let customer = document["customer"]?.stringValue.flatMap(CustomerID.init(rawValue:)),
+            case .array(let elements)? = document["value"], let ids = Self.ids(elements)
+        else {
+            self = try WireJSON.decode(Self.self, from: document)
+            return
+        }
+        self.init(customer: customer, value: ids)
+    }
+
+    private static func ids(_ elements: [JSONValue]) -> Set<ProductID>? {
+        var ids = Set<ProductID>(minimumCapacity: elements.count)
+        for element in elements {
+            guard case .string(let text) = element, let id = ProductID(rawValue: text) else { return nil }
+            ids.insert(id)
+        }
+        return ids
     }
 }
 

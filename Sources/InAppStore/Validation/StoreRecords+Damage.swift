@@ -14,7 +14,10 @@ extension StoreRecords {
     }
 
     /// Returns the value of `key`; `nil` if there is none or it cannot be read. A damaged value is set aside.
-    func read<Value: Decodable>(_ key: String, reportingTo events: EventBroadcaster<StoreEvent>) -> Value? {
+    func read<Value: Decodable>(
+        _ key: String, reportingTo events: EventBroadcaster<StoreEvent>,
+        by decode: ([UInt8]) throws -> Value = { try WireJSON.decode(Value.self, from: $0) }
+    ) -> Value? {
         var isDamaged = true
         do {
             let bytes: [UInt8]?
@@ -24,7 +27,7 @@ extension StoreRecords {
                 isDamaged = (error as? PurchaseError)?.code == .storageCorrupt
                 throw error
             }
-            return try bytes.map { try WireJSON.decode(Value.self, from: $0) }
+            return try bytes.map(decode)
         } catch {
             let place = isDamaged ? setAside(key) : nil
             let outcome = place.map { "; it was set aside as \($0)." } ?? "."

@@ -44,8 +44,10 @@ extension JSONValue {
     /// - Throws: ``JSONError`` with the position of the first error.
     public init(parsing bytes: some Sequence<UInt8>, depth: Int = defaultDepth) throws(JSONError) {
         let buffer = Array(bytes)
-        var parser = JSONParser(bytes: buffer, depthLeft: depth)
-        self = try parser.document()
+        self = try buffer.withUnsafeBufferPointer { bytes throws(JSONError) in
+            var parser = JSONParser(bytes: bytes, depthLeft: depth)
+            return try parser.document()
+        }
     }
 
     /// Parses a JSON document (RFC 8259).
@@ -59,13 +61,17 @@ extension JSONValue {
     }
 }
 
-/// A recursive-descent parser over bytes.
-private struct JSONParser {
-    let bytes: [UInt8]
+/// A recursive-descent parser over bytes, which must outlive it.
+///
+/// The bytes are a buffer, because each access to an array that is a member of a mutable struct takes several
+/// instructions more. `next` checks each position.
+struct JSONParser {
+    let bytes: UnsafeBufferPointer<UInt8>
     var depthLeft: Int
     var position = 0
+    private var isLastStringASCII = false
 
-    init(bytes: [UInt8], depthLeft: Int) {
+    init(bytes: UnsafeBufferPointer<UInt8>, depthLeft: Int) {
         self.bytes = bytes
         self.depthLeft = depthLeft
     }
@@ -77,20 +83,20 @@ private struct JSONParser {
         return value
     }
 
-    private func failure(_ reason: String) -> JSONError {
+    func failure(_ reason: String) -> JSONError {
         let seen = bytes.prefix(position)
         let line = seen.reduce(1) { $1 == 0x0A ? $0 + 1 : $0 }
         let start = seen.lastIndex(of: 0x0A).map { $0 + 1 } ?? 0
         return JSONError(reason: reason, line: line, column: position - start + 1)
     }
 
-    private var next: UInt8? { position < bytes.count ? bytes[position] : nil }
+    var next: UInt8? { position < bytes.count ? bytes[position] : nil }
 
-    private mutating func skipWhiteSpace() {
+    mutating func skipWhiteSpace() {
         while let byte = next, byte == 0x20 || byte == 0x0A || byte == 0x0D || byte == 0x09 { position += 1 }
     }
 
-    private mutating func value() throws(JSONError) -> JSONValue {
+    mutating func value() throws(JSONError) -> JSONValue {
         skipWhiteSpace()
         switch next {
         case UInt8(ascii: "{"): return try nested { parser throws(JSONError) in try parser.object() }
@@ -117,12 +123,18 @@ private struct JSONParser {
     }
 
     private mutating func word(_ text: StaticString, _ value: JSONValue) throws(JSONError) -> JSONValue {
-        let length = text.utf8CodeUnitCount
-        guard position + length <= bytes.count,
-            bytes[position..<position + length].elementsEqual(UnsafeBufferPointer(start: text.utf8Start, count: length))
-        else { throw failure("a value cannot begin here") }
-        position += length
+        guard take(text) else { throw failure("a value cannot begin here") }
         return value
+    }
+
+    /// Moves past `text`, which is not empty. Returns `false` if something else is next.
+    mutating func take(_ text: StaticString) -> Bool {
+        let length = text.utf8CodeUnitCount
+        guard position + length <= bytes.count, let start = bytes.baseAddress,
+            memcmp(start + position, text.utf8Start, length) == 0
+        else { return false }
+        position += length
+        return true
     }
 
     private mutating func object() throws(JSONError) -> JSONValue {
@@ -137,7 +149,7 @@ private struct JSONParser {
             skipWhiteSpace()
             guard next == UInt8(ascii: "\"") else { throw failure("expected a member name in quotes") }
             let name = try string()
-            let isASCII = name.utf8.allSatisfy { $0 < 0x80 }
+            let isASCII = isLastStringASCII
             guard isASCII || name.utf8.count <= JSONValue.longestName else {
                 throw failure("a name that is not ASCII should have \(JSONValue.longestName) bytes at most")
             }
@@ -192,7 +204,8 @@ private struct JSONParser {
             if next == UInt8(ascii: "+") || next == UInt8(ascii: "-") { position += 1 }
             try digits()
         }
-        return JSONNumber(checked: String(decoding: bytes[start..<position], as: UTF8.self))
+        return JSONNumber(
+            checked: String(decoding: UnsafeBufferPointer(rebasing: bytes[start..<position]), as: UTF8.self))
     }
 
     private mutating func digits() throws(JSONError) {
@@ -204,14 +217,19 @@ private struct JSONParser {
     private mutating func string() throws(JSONError) -> String {
         position += 1
         let start = position
-        while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 { position += 1 }
-        if next == UInt8(ascii: "\"") {
-            let text = String(utf8: bytes[start..<position])
-            guard let text else { throw failure("the text is not UTF-8") }
+        var highBits: UInt8 = 0
+        while let byte = next, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\"), byte >= 0x20 {
+            highBits |= byte
             position += 1
-            return text
         }
-        return try escapedString(from: start)
+        guard next == UInt8(ascii: "\"") else { return try escapedString(from: start) }
+        let found = UnsafeBufferPointer(rebasing: bytes[start..<position])
+        // Without high bits the text is ASCII, which needs no validation and no repair.
+        isLastStringASCII = highBits < 0x80
+        let text = isLastStringASCII ? String(decoding: found, as: UTF8.self) : String(utf8: found)
+        guard let text else { throw failure("the text is not UTF-8") }
+        position += 1
+        return text
     }
 
     private mutating func escapedString(from start: Int) throws(JSONError) -> String {
@@ -221,6 +239,7 @@ private struct JSONParser {
             case UInt8(ascii: "\""):
                 position += 1
                 guard let text = String(utf8: out) else { throw failure("the text is not UTF-8") }
+                isLastStringASCII = out.allSatisfy { $0 < 0x80 }
                 return text
             case UInt8(ascii: "\\"):
                 position += 1

@@ -56,7 +56,9 @@ extension String {
     /// - Parameter other: The string to compare with.
     /// - Returns: Whether the bytes are equal.
     @inlinable public func hasSameBytes(as other: String) -> Bool {
-        utf8.withContiguousStorageIfAvailable { mine in
+        // Most strings that differ have different lengths, which strings in UTF-8 store.
+        guard utf8.count == other.utf8.count else { return false }
+        return utf8.withContiguousStorageIfAvailable { mine in
             other.utf8.withContiguousStorageIfAvailable { theirs in
                 guard mine.count == theirs.count, let first = mine.baseAddress, let second = theirs.baseAddress else {
                     return mine.count == theirs.count

@@ -7,7 +7,7 @@ extension String {
     /// of strings and a comparison of bytes give the same result. ASCII and the first 768 code points are always in
     /// this form.
     public var isInNormalFormC: Bool {
-        if utf8.allSatisfy({ $0 < 0xCC }) { return true }  // Nothing combines below U+0300.
+        if isPrintableASCII || utf8.allSatisfy({ $0 < 0xCC }) { return true }  // Nothing combines below U+0300.
         // Decomposes first, because Foundation does not compose a Hangul syllable with a following character.
         let normal = decomposedStringWithCanonicalMapping.precomposedStringWithCanonicalMapping
         return normal.hasSameBytes(as: self)

@@ -22,6 +22,23 @@ struct CompactJWS {
     /// The range of the signed bytes.
     var signingInput: Range<Int> { 0..<secondDot }
 
+    /// Returns the SHA-256 of the signed bytes: the header, a dot and the payload.
+    ///
+    /// - Parameter header: The digest of the encoded header, if it is known; `nil` to hash the header too.
+    func signingDigest(continuing header: DigestPrefix?) -> [UInt8] { digest(..<secondDot, header) }
+
+    /// Returns the SHA-256 of the whole document.
+    ///
+    /// - Parameter header: The digest of the encoded header, if it is known; `nil` to hash the header too.
+    func digest(continuing header: DigestPrefix?) -> [UInt8] { digest(..<bytes.count, header) }
+
+    private func digest(_ range: PartialRangeUpTo<Int>, _ header: DigestPrefix?) -> [UInt8] {
+        bytes.withUnsafeBytes { bytes in
+            guard let header else { return MessageDigest.sha256(UnsafeRawBufferPointer(rebasing: bytes[range])) }
+            return header.sha256(continuing: UnsafeRawBufferPointer(rebasing: bytes[firstDot..<range.upperBound]))
+        }
+    }
+
     /// Returns the decoded payload. Throws `malformed` unless the segment is canonical base64url without padding.
     func payload() throws(SignedDataError) -> [UInt8] { try decoded(firstDot + 1..<secondDot, "payload") }
     func signature() throws(SignedDataError) -> [UInt8] { try decoded(secondDot + 1..<bytes.count, "signature") }

@@ -79,8 +79,10 @@ extension SignedDataVerifier {
 }
 
 extension SignedDataVerifier.Configuration {
-    func check<Fields: SignedPayloadFields>(_ payload: AppStorePayload<Fields>) throws(SignedDataError) {
-        let audience = payload.audience
+    /// Checks the app and environment of a document of this kind.
+    func check<Fields: SignedPayloadFields>(
+        _ audience: Audience?, of kind: Fields.Type
+    ) throws(SignedDataError) {
         if let bundleIDs, Fields.namesBundle {
             guard let bundleID = audience?.bundleID else { throw missing("bundle id", in: Fields.title) }
             guard bundleIDs.contains(BundleID(unchecked: bundleID)) else {

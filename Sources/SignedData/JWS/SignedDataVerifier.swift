@@ -25,10 +25,19 @@ import StoreModel
 public final class SignedDataVerifier: Sendable {
     /// The trusted roots and accepted documents.
     public let configuration: Configuration
-    private let chains: Locked<BoundedCache<ByteKey, CertificateChain>>
+    /// The accepted chains by the encoded headers that contain them.
+    private let chains: Locked<BoundedCache<ByteKey, KnownHeader>>
     private let documents: Locked<BoundedCache<DocumentKey, VerifiedDocument>>
 
+    /// A header of a verified document. Documents of one signer have the same header, which is several times as long as
+    /// the rest of a transaction, so its digest is kept too.
+    private struct KnownHeader: Sendable {
+        let chain: CertificateChain
+        let digest: DigestPrefix
+    }
+
     private struct DocumentKey: Hashable {
+        /// The SHA-256 of all bytes of the document.
         let digest: DigestKey
         let kind: ObjectIdentifier
     }
@@ -134,11 +143,10 @@ public final class SignedDataVerifier: Sendable {
         _ jws: String
     ) throws(SignedDataError) -> Verified<AppStorePayload<Fields>> {
         let document = try document(jws, of: Fields.self)
-        let payload = AppStorePayload<Fields>(unchecked: document.members)
-        try configuration.check(payload)
-        try document.chain.check(signing: payload.audience?.environment)
+        try configuration.check(document.audience, of: Fields.self)
+        try document.chain.check(signing: document.audience?.environment)
         try configuration.revocation?.require(document.chain)
-        return Verified(payload, document)
+        return Verified(AppStorePayload<Fields>(unchecked: document.members), document)
     }
 
     private func inner<Fields: SignedPayloadFields>(
@@ -164,27 +172,29 @@ public final class SignedDataVerifier: Sendable {
             throw SignedDataError(
                 .tooLarge, "The JWS has \(jws.utf8.count) bytes; at most \(configuration.maximumLength) are accepted.")
         }
-        let bytes = Array(jws.utf8)
-        let key = DocumentKey(digest: DigestKey(sha256Of: bytes), kind: ObjectIdentifier(kind))
+        let parts = try CompactJWS(Array(jws.utf8))
+        let header = chains.withLock { $0.value(for: ByteKey(parts.headerSegment)) }
+        let key = DocumentKey(
+            digest: DigestKey(digest: parts.digest(continuing: header?.digest)), kind: ObjectIdentifier(kind))
         if let known = documents.withLock({ $0.value(for: key) }) {
             try known.chain.check(at: configuration.chainDate ?? known.signedDate)
             return known
         }
-        let document = try verifyDocument(CompactJWS(bytes), as: kind)
+        let document = try verifyDocument(parts, header, as: kind)
         if document.payloadBytes.count <= 16 * 1024 { documents.withLock { $0.insert(document, for: key) } }
         return document
     }
 
+    /// Verifies a document that is not cached.
+    ///
+    /// - Parameter header: The header of the document if it is cached.
     private func verifyDocument<Fields: SignedPayloadFields>(
-        _ jws: CompactJWS, as kind: Fields.Type
+        _ jws: CompactJWS, _ header: KnownHeader?, as kind: Fields.Type
     ) throws(SignedDataError) -> VerifiedDocument {
-        let (chain, isNew) = try chain(of: jws)
+        let chain = if let header { header.chain } else { try chain(of: jws) }
         let signature = try jws.signature()
-        let isValid = jws.bytes.withUnsafeBytes { bytes in
-            let input = UnsafeRawBufferPointer(rebasing: bytes[jws.signingInput])
-            return chain.leafKey?.isValid(signature: signature, of: input) ?? false
-        }
-        guard isValid else {
+        let digest = jws.signingDigest(continuing: header?.digest)
+        guard chain.leafKey?.isValid(signature: signature, ofDigest: digest) ?? false else {
             throw SignedDataError(
                 .signatureInvalid, "The signature does not match the content and the leaf certificate.")
         }
@@ -192,24 +202,30 @@ public final class SignedDataVerifier: Sendable {
         let members = try Fields.members(of: payloadBytes)
         let signedDate = try Fields.signedDate(in: members)
         try chain.check(at: configuration.chainDate ?? signedDate)
-        if isNew { chains.withLock { $0.insert(chain, for: ByteKey(Array(jws.headerSegment)[...])) } }
+        if header == nil { remember(chain, of: jws) }
         try Fields.check(members)
-        return VerifiedDocument(members: members, payloadBytes: payloadBytes, signedDate: signedDate, chain: chain)
+        return VerifiedDocument(
+            members: members, audience: AppStorePayload<Fields>(unchecked: members).audience,
+            payloadBytes: payloadBytes, signedDate: signedDate, chain: chain)
     }
 
-    /// Returns the chain of the header, and whether it is not cached yet.
-    private func chain(of jws: CompactJWS) throws(SignedDataError) -> (CertificateChain, isNew: Bool) {
-        let segment = jws.headerSegment
-        if let known = chains.withLock({ $0.value(for: ByteKey(segment)) }) { return (known, false) }
-        guard segment.count <= configuration.maximumHeaderLength else {
+    private func remember(_ chain: CertificateChain, of jws: CompactJWS) {
+        let header = Array(jws.headerSegment)
+        let known = KnownHeader(chain: chain, digest: header.withUnsafeBytes { DigestPrefix($0) })
+        chains.withLock { $0.insert(known, for: ByteKey(header[...])) }
+    }
+
+    /// Returns the chain of a header that is not cached.
+    private func chain(of jws: CompactJWS) throws(SignedDataError) -> CertificateChain {
+        let count = jws.headerSegment.count
+        guard count <= configuration.maximumHeaderLength else {
             throw SignedDataError(
                 .tooLarge,
-                "The header has \(segment.count) bytes; at most \(configuration.maximumHeaderLength) are accepted.")
+                "The header has \(count) bytes; at most \(configuration.maximumHeaderLength) are accepted.")
         }
         let header = try JWSHeader(jws.header())
-        let chain = try CertificateChain(
+        return try CertificateChain(
             header.certificates, trusting: configuration.trustAnchors, acceptsLocal: configuration.acceptsLocalChains)
-        return (chain, true)
     }
 }
 

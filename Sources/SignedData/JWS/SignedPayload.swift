@@ -4,7 +4,7 @@ import Primitives
 import StoreModel
 
 /// The app and environment that a payload is for.
-struct Audience {
+struct Audience: Sendable {
     var bundleID: String?
     var appAppleID: Int?
     var environment: AppStoreEnvironment?

@@ -51,13 +51,18 @@ public struct VerifiedNotification: Sendable {
 /// A document with a valid signature, before the check of its app and environment.
 final class VerifiedDocument: Sendable {
     let members: JSONMembers
+    /// The app and environment that the payload is for, which each verification checks.
+    let audience: Audience?
     let payloadBytes: [UInt8]
     let payloadDigest: [UInt8]
     let signedDate: Date
     let chain: CertificateChain
 
-    init(members: JSONMembers, payloadBytes: [UInt8], signedDate: Date, chain: CertificateChain) {
+    init(
+        members: JSONMembers, audience: Audience?, payloadBytes: [UInt8], signedDate: Date, chain: CertificateChain
+    ) {
         self.members = members
+        self.audience = audience
         self.payloadBytes = payloadBytes
         self.signedDate = signedDate
         self.chain = chain

@@ -32,7 +32,10 @@ package struct BoundedCache<Key: Hashable, Value> {
     }
 }
 
-/// Bytes as a key of a dictionary, which are hashed and compared as a block.
+/// Bytes as a key of a dictionary. All bytes are compared, but the hash uses only some of them, because hashing takes
+/// many times as long as comparing.
+///
+/// Use it only for keys that a trusted signer chose. Anyone can make other keys with the same hash.
 struct ByteKey: Hashable {
     private let bytes: ArraySlice<UInt8>
 
@@ -48,5 +51,13 @@ struct ByteKey: Hashable {
         }
     }
 
-    func hash(into hasher: inout Hasher) { bytes.withUnsafeBytes { hasher.combine(bytes: $0) } }
+    func hash(into hasher: inout Hasher) {
+        hasher.combine(bytes.count)
+        bytes.withUnsafeBytes { bytes in
+            guard bytes.count > 128 else { return hasher.combine(bytes: bytes) }
+            for place in stride(from: 0, through: bytes.count - 8, by: (bytes.count - 8) / 15) {
+                hasher.combine(bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self))
+            }
+        }
+    }
 }

@@ -124,8 +124,14 @@ private final class VerificationContext: @unchecked Sendable {
 enum ECDSASignature {
     /// Returns the DER of 64 bytes r‖s, or `nil` for another length and if r or s is zero.
     static func der(fromRaw raw: [UInt8]) -> [UInt8]? {
-        guard raw.count == 64, let r = integer(raw[0..<32]), let s = integer(raw[32..<64]) else { return nil }
-        return [0x30, UInt8(r.count + s.count)] + r + s
+        guard raw.count == 64 else { return nil }
+        var der: [UInt8] = []
+        der.reserveCapacity(72)
+        der.append(0x30)
+        der.append(0)
+        guard append(raw[0..<32], to: &der), append(raw[32..<64], to: &der) else { return nil }
+        der[1] = UInt8(der.count - 2)
+        return der
     }
 
     /// Returns the 64 bytes r‖s of the DER that OpenSSL makes, or `nil` for other bytes.
@@ -145,10 +151,15 @@ enum ECDSASignature {
         return position == der.count ? raw : nil
     }
 
-    private static func integer(_ bytes: ArraySlice<UInt8>) -> [UInt8]? {
+    /// Appends an integer in DER. Returns `false` for zero.
+    private static func append(_ bytes: ArraySlice<UInt8>, to der: inout [UInt8]) -> Bool {
         let value = bytes.drop { $0 == 0 }
-        guard let first = value.first else { return nil }
-        let sign: [UInt8] = first & 0x80 == 0 ? [] : [0]
-        return [0x02, UInt8(sign.count + value.count)] + sign + value
+        guard let first = value.first else { return false }
+        let isPadded = first & 0x80 != 0
+        der.append(0x02)
+        der.append(UInt8(value.count + (isPadded ? 1 : 0)))
+        if isPadded { der.append(0) }
+        der.append(contentsOf: value)
+        return true
     }
 }
