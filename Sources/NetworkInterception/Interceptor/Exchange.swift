@@ -2,6 +2,9 @@ import Foundation
 import HTTPCore
 
 /// The processing of one request by the florets and the network.
+///
+/// The functions run on the executor of their caller. Otherwise each call would first ask the runtime for an executor,
+/// which takes about as long as the work of a function here.
 struct Exchange: Sendable {
     private let florets: [any InterceptableFloret]
     private let interceptor: Interceptor
@@ -18,31 +21,37 @@ struct Exchange: Sendable {
     /// Florets run in the app's task and can observe its cancellation. If the task is cancelled while a floret runs,
     /// nothing more is sent and the call throws `HTTPError.cancelled`. If it is cancelled during the transport, a
     /// response that the transport still returns is delivered. If the exchange fails, the call throws its failure.
-    func run(_ record: consuming Record, over transport: any HTTPTransport) async throws -> HTTPResponse {
+    nonisolated(nonsending) func run(_ record: consuming Record, over transport: any HTTPTransport) async throws
+        -> HTTPResponse
+    {
         let clock = interceptor.configuration.clock
         // If the task was cancelled before the exchange, the transport reports the cancellation.
         var isCancellationHandled = Task.isCancelled
         record.timing.started = clock.now()
         record.originalRequest.body = recorder.watched(record.originalRequest.body, as: .original)
         record.designatedRequest.body = record.originalRequest.body
-        record = await processed(record) { await $0.willRequest($1) }
+        record = await processed(record, .request)
         if !isCancellationHandled, Task.isCancelled { record.failAsCancelled() }
         if record.result == nil {
             record.designatedRequest.body = recorder.watched(record.designatedRequest.body, as: .designated)
             record.timing.sent = clock.now()
             await recorder.keep(&record)
-            record.result = await Self.answer(to: record.designatedRequest, from: transport)
+            do {
+                record.result = .success(try await transport.send(record.designatedRequest))
+            } catch {
+                record.result = .failure(error)
+            }
             isCancellationHandled = Task.isCancelled
         }
         record.timing.answered = clock.now()
-        record = await processed(record) { await $0.didRespond($1) }
+        record = await processed(record, .response)
         if !isCancellationHandled, Task.isCancelled { record.failAsCancelled() }
         return try await delivered(&record)
     }
 
     /// Stores the result of the exchange and returns the response. A streamed response is stored again when its body
     /// ends.
-    private func delivered(_ record: inout Record) async throws -> HTTPResponse {
+    nonisolated(nonsending) private func delivered(_ record: inout Record) async throws -> HTTPResponse {
         let result = record.result ?? .failure(Self.noResult)
         record.result = result
         let isKept = interceptor.configuration.recordSelector.selects(record)
@@ -64,25 +73,23 @@ struct Exchange: Sendable {
         InterceptionError(
             .noResult, "A floret removed the result of a request. Set `result` in didRespond.")
     }
-
-    private static func answer(
-        to request: HTTPRequest, from transport: any HTTPTransport
-    ) async -> Result<Response, any Error> {
-        do { return .success(try await transport.send(request)) } catch { return .failure(error) }
-    }
 }
 
 extension Exchange {
+    private enum Phase { case request, response }
+
     /// Returns the record after each floret has processed it, in order. Only properties that a floret may change are
     /// copied.
-    private func processed(
-        _ record: Record, _ process: (any InterceptableFloret, Record) async -> Record
-    ) async -> Record {
+    nonisolated(nonsending) private func processed(_ record: Record, _ phase: Phase) async -> Record {
         guard !florets.isEmpty else { return record }
         return await Interceptor.$current.withValue(interceptor) {
             var record = record
             for floret in florets {
-                let answer = await process(floret, record)
+                let answer =
+                    switch phase {
+                    case .request: await floret.willRequest(record)
+                    case .response: await floret.didRespond(record)
+                    }
                 if answer.isUntouched(since: record) { continue }
                 if let kind = record.change(to: answer) {
                     record.changes.append(.init(floret: floret.name, kind: kind))

@@ -18,6 +18,8 @@ public final class Interceptor: Sendable {
     /// The settings.
     public let configuration: Configuration
 
+    /// The storage if it is in memory. It needs no asynchronous calls.
+    let memory: MemoryRecordStorage?
     /// The memory for the recorded bodies of active exchanges.
     let bodyMemory: BodyMemory
     private let interceptable: [any InterceptableFloret]
@@ -35,6 +37,7 @@ public final class Interceptor: Sendable {
         self.florets = florets
         self.configuration = configuration
         storage = configuration.storage ?? MemoryRecordStorage()
+        memory = storage as? MemoryRecordStorage
         bodyMemory = BodyMemory(limit: configuration.maximumHeldBytes)
         interceptable = florets.compactMap { $0 as? any InterceptableFloret }
         for floret in florets where !(floret is any InterceptableFloret || floret is any DisplayableFloret) {

@@ -13,7 +13,8 @@ final class Recorder: Sendable {
         /// The record with empty streams and with bodies cut to `granted`, so that it holds no reference to active
         /// streams.
         var record: Record?
-        var notes = Notes()
+        /// The notes about streams, or `nil` if no body is a stream.
+        var notes: Notes?
         /// The state that was stored last, before and after its redaction.
         var last: (plain: Record, redacted: Record)?
         /// The number of bytes of buffered bodies that may be recorded.
@@ -22,6 +23,13 @@ final class Recorder: Sendable {
         var isDirty = false
         var isStoring = false
         var waiting: [CheckedContinuation<Void, Never>] = []
+
+        /// Notes that there is a state to store. Returns whether the caller must store it, because no other write does.
+        mutating func beginStoring() -> Bool {
+            defer { isStoring = true }
+            isDirty = true
+            return !isStoring
+        }
     }
 
     /// Byte counts of the three bodies.
@@ -53,20 +61,23 @@ final class Recorder: Sendable {
 
     /// Stores the current state of the record and updates its `bodies`. Streamed bodies are stored as far as they were
     /// read.
-    func keep(_ record: inout Record, isAnswered: Bool = false) async {
+    nonisolated(nonsending) func keep(_ record: inout Record, isAnswered: Bool = false) async {
         // `bodies` is set before `kept` exists, because a write to a shared record copies its content.
-        let granted = admit(record)
-        record.bodies = record.bodyTransfers(state.withLock { $0.notes.transfers }, granted)
+        let (granted, transfers) = admit(record)
+        record.bodies = record.bodyTransfers(transfers, granted)
         let kept = record.kept(upTo: granted)
-        state.withLock { state in
+        let (isFree, older) = state.withLock { state in
+            let older = state.record
             state.record = kept
             state.isAnswered = isAnswered
+            return (state.beginStoring(), older)
         }
-        await store()
+        withExtendedLifetime(older) {}
+        await isFree ? storeAll() : waitForOtherStore()
     }
 
     /// Removes the record from the storage. Later changes of its bodies are not stored.
-    func forget(_ id: Record.ID) async {
+    nonisolated(nonsending) func forget(_ id: Record.ID) async {
         state.withLock { $0.isAnswered = false }
         await interceptor.storage.remove(id)
     }
@@ -82,9 +93,10 @@ final class Recorder: Sendable {
             })
     }
 
-    /// Takes memory for the buffered bodies of `record` and returns how many bytes of each may be recorded. Most
-    /// requests are sent unchanged, so both requests share one body in memory, which counts once.
-    private func admit(_ record: Record) -> Lengths {
+    /// Takes memory for the buffered bodies of `record`. Returns how many bytes of each may be recorded, and what was
+    /// noted about streams. Most requests are sent unchanged, so both requests share one body in memory, which counts
+    /// once.
+    private func admit(_ record: Record) -> (granted: Lengths, noted: Record.Bodies) {
         let bodies = (record.originalRequest.body, record.designatedRequest.body, record.response?.body)
         let original = min(bodies.0.buffered?.count ?? 0, limit)
         let isShared = bodies.0.buffered == bodies.1.buffered
@@ -98,7 +110,7 @@ final class Recorder: Sendable {
             } else {
                 state.granted.designated += share.take(designated - state.granted.designated)
             }
-            return state.granted
+            return (state.granted, state.notes?.transfers ?? Record.Bodies())
         }
     }
 
@@ -130,47 +142,58 @@ final class Recorder: Sendable {
 
     private func note(_ bytes: [UInt8], _ transfer: Record.BodyTransfer, _ place: Place) {
         state.withLock { state in
+            var notes = state.notes ?? Notes()
             switch place {
-            case .original: (state.notes.original, state.notes.transfers.original) = (bytes, transfer)
-            case .designated: (state.notes.designated, state.notes.transfers.designated) = (bytes, transfer)
-            case .response: (state.notes.response, state.notes.transfers.response) = (bytes, transfer)
+            case .original: (notes.original, notes.transfers.original) = (bytes, transfer)
+            case .designated: (notes.designated, notes.transfers.designated) = (bytes, transfer)
+            case .response: (notes.response, notes.transfers.response) = (bytes, transfer)
             }
+            state.notes = notes
         }
     }
 }
 
 extension Recorder {
     /// Returns when the newest state is stored.
-    private func store() async {
-        let isFree = state.withLock { state in
-            defer { state.isStoring = true }
-            state.isDirty = true
-            return !state.isStoring
-        }
-        guard isFree else { return await waitForOtherStore() }
-        while let (record, notes) = unstored() {
-            let whole = merged(record, notes)
+    nonisolated(nonsending) private func store() async {
+        await state.withLock { $0.beginStoring() } ? storeAll() : waitForOtherStore()
+    }
+
+    /// Stores states until the newest one is stored.
+    nonisolated(nonsending) private func storeAll() async {
+        var last: (plain: Record, redacted: Record)?
+        while let next = unstored(after: last) {
+            let whole = merged(next.record, next.notes)
             let plain = interceptor.configuration.preStorageRecordModifier?(whole) ?? whole
             let redaction = interceptor.configuration.redaction
-            var redacted = redaction.redacted(plain, after: state.withLock { $0.last })
+            var redacted = redaction.redacted(plain, after: next.last)
             if plain.result != nil {
                 let signed = SignedText.found(in: plain, redaction)
                 if !signed.isEmpty { redacted.signedTexts = signed }
             }
-            state.withLock { $0.last = (plain, redacted) }
-            await interceptor.storage.store(redacted)
+            last = (plain, redacted)
+            if let memory = interceptor.memory {
+                memory.keep(redacted)
+            } else {
+                await interceptor.storage.store(redacted)
+            }
         }
     }
 
     /// Stores the newest state in a task of its own, where the caller cannot wait.
     private func storeLater() { interceptor.storeInTask { [self] in await store() } }
 
+    private typealias Unstored = (record: Record, notes: Notes?, last: (plain: Record, redacted: Record)?)
+
     /// Returns the next state to store, or `nil` when there is none. In that case other callers may store again.
-    private func unstored() -> (Record, Notes)? {
-        let (newest, waiting) = state.withLock { state -> ((Record, Notes)?, [CheckedContinuation<Void, Never>]) in
+    ///
+    /// - Parameter last: The state that the caller stored, if any.
+    private func unstored(after last: (plain: Record, redacted: Record)?) -> Unstored? {
+        let (newest, waiting) = state.withLock { state -> (Unstored?, [CheckedContinuation<Void, Never>]) in
+            if let last { state.last = last }
             if state.isDirty, let record = state.record {
                 state.isDirty = false
-                return ((record, state.notes), [])
+                return ((record, state.notes, state.last), [])
             }
             defer { state.waiting = [] }
             state.isStoring = false
@@ -180,7 +203,7 @@ extension Recorder {
         return newest
     }
 
-    private func waitForOtherStore() async {
+    nonisolated(nonsending) private func waitForOtherStore() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
                 if state.isStoring { state.waiting.append(continuation) }
@@ -191,7 +214,8 @@ extension Recorder {
     }
 
     /// Returns `record` with its bodies as bytes and with the recorded parts of its streams.
-    private func merged(_ record: Record, _ notes: Notes) -> Record {
+    private func merged(_ record: Record, _ given: Notes?) -> Record {
+        let notes = given ?? Notes()
         var whole = record
         let bodies = record.bodies.replaced(by: notes.transfers)
         if whole.bodies != bodies { whole.bodies = bodies }
@@ -209,14 +233,19 @@ extension Redaction {
     /// Returns the record without its secrets. If both requests are the same as in the previous state, they are not
     /// scanned again.
     fileprivate func redacted(_ record: Record, after previous: (plain: Record, redacted: Record)?) -> Record {
-        guard let previous, record.originalRequest.isEqual(to: previous.plain.originalRequest),
-            record.designatedRequest.isEqual(to: previous.plain.designatedRequest)
-        else { return redacted(record) }
+        guard let previous, record.hasEqualRequests(to: previous.plain) else { return redacted(record) }
         var newest = record
-        newest.originalRequest = previous.redacted.originalRequest
-        newest.designatedRequest = previous.redacted.designatedRequest
+        newest.takeRequests(of: previous.redacted)
         newest.result = record.result.map { redacted($0) }
         return newest
+    }
+}
+
+extension Record {
+    fileprivate func hasEqualRequests(to other: Record) -> Bool {
+        hasRequests(of: other)
+            || originalRequest.isEqual(to: other.originalRequest)
+                && designatedRequest.isEqual(to: other.designatedRequest)
     }
 }
 

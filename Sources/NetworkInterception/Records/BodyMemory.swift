@@ -12,32 +12,30 @@ final class BodyMemory: Sendable {
 
     init(limit: Int) { free = Locked(max(0, limit)) }
 
-    /// Takes up to `count` bytes and returns the number taken.
-    fileprivate func take(_ count: Int) -> Int {
-        free.withLock { free in
-            let granted = min(free, max(0, count))
-            free -= granted
-            return granted
-        }
-    }
-
-    fileprivate func giveBack(_ count: Int) { free.withLock { $0 += count } }
-
     /// The memory that one exchange holds. It is released with the share.
-    final class Share: Sendable {
+    ///
+    /// Sendable: the lock of the memory also guards `held`. Each exchange has a share, and a lock is expensive to
+    /// create.
+    final class Share: @unchecked Sendable {
         private let memory: BodyMemory
-        private let held = Locked(0)
+        private var held = 0
 
         init(of memory: BodyMemory) { self.memory = memory }
 
-        deinit { memory.giveBack(held.withLock { $0 }) }
+        deinit {
+            let held = held
+            if held > 0 { memory.free.withLock { $0 += held } }
+        }
 
         /// Takes up to `count` bytes and returns the number taken.
         func take(_ count: Int) -> Int {
             guard count > 0 else { return 0 }
-            let granted = memory.take(count)
-            held.withLock { $0 += granted }
-            return granted
+            return memory.free.withLock { free in
+                let granted = min(free, count)
+                free -= granted
+                held += granted
+                return granted
+            }
         }
     }
 }

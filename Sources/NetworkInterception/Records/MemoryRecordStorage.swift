@@ -9,13 +9,27 @@ public final class MemoryRecordStorage: RecordStorage {
         let byteCount: Int
     }
 
+    /// An id with a hash of eight bytes. Hashing all sixteen takes longer.
+    fileprivate struct Key: Hashable {
+        let id: Record.ID
+
+        func hash(into hasher: inout Hasher) {
+            withUnsafeBytes(of: id.uuid) { bytes in
+                let (first, second) = (
+                    bytes.loadUnaligned(as: UInt64.self), bytes.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+                )
+                hasher.combine(first ^ second)
+            }
+        }
+    }
+
     fileprivate struct State {
         /// The entries from number `base` on, in the order of their first storage. A removed entry is `nil`.
         var entries: [Entry?] = []
         var base = 0
         /// The number of the oldest entry.
         var first = 0
-        var numbers: [Record.ID: Int] = [:]
+        var numbers: [Key: Int] = [:]
         var byteCount = 0
     }
 
@@ -41,7 +55,10 @@ public final class MemoryRecordStorage: RecordStorage {
         return broadcast.stream()
     }
 
-    public func store(_ record: Record) async {
+    public func store(_ record: Record) async { keep(record) }
+
+    /// Does the same as `store`.
+    func keep(_ record: Record) {
         let oldest = oldestAllowed()
         let entry = Entry(record: record, byteCount: record.recordedBytes)
         state.withLock { [capacity] state in
@@ -62,7 +79,7 @@ public final class MemoryRecordStorage: RecordStorage {
     }
 
     public func record(_ id: Record.ID) async -> Record? {
-        let record = state.withLock { state in state.numbers[id].flatMap { state[$0]?.record } }
+        let record = state.withLock { state in state.numbers[Key(id: id)].flatMap { state[$0]?.record } }
         return record.flatMap { $0.isOlder(than: oldestAllowed()) ? nil : $0 }
     }
 
@@ -72,7 +89,7 @@ public final class MemoryRecordStorage: RecordStorage {
 
     public func remove(_ id: Record.ID) async {
         state.withLock { state in
-            if let number = state.numbers[id] { state.take(number) }
+            if let number = state.numbers[Key(id: id)] { state.take(number) }
         }
     }
 
@@ -90,11 +107,11 @@ extension MemoryRecordStorage.State {
     fileprivate subscript(number: Int) -> MemoryRecordStorage.Entry? { entries[number - base] }
 
     fileprivate mutating func put(_ entry: MemoryRecordStorage.Entry) {
-        if let number = numbers[entry.record.id] {
+        if let number = numbers[MemoryRecordStorage.Key(id: entry.record.id)] {
             byteCount -= self[number]?.byteCount ?? 0
             entries[number - base] = entry
         } else {
-            numbers[entry.record.id] = next
+            numbers[MemoryRecordStorage.Key(id: entry.record.id)] = next
             entries.append(entry)
         }
         byteCount += entry.byteCount
@@ -103,7 +120,7 @@ extension MemoryRecordStorage.State {
     fileprivate mutating func take(_ number: Int) {
         guard let entry = self[number] else { return }
         entries[number - base] = nil
-        numbers[entry.record.id] = nil
+        numbers[MemoryRecordStorage.Key(id: entry.record.id)] = nil
         byteCount -= entry.byteCount
         while next > first, self[next - 1] == nil { entries.removeLast() }
     }
@@ -111,7 +128,7 @@ extension MemoryRecordStorage.State {
     /// Returns `count` records older than `id`, or all of them, newest first. Queries are matched outside of the lock,
     /// because matching takes long.
     fileprivate func records(before id: Record.ID?, _ count: Int?) -> [Record] {
-        var number = id.flatMap { numbers[$0] } ?? next
+        var number = id.flatMap { numbers[MemoryRecordStorage.Key(id: $0)] } ?? next
         var found: [Record] = []
         while found.count < count ?? .max, number > first {
             number -= 1

@@ -24,18 +24,18 @@ public struct Record: Sendable, Identifiable {
     public var id: UUID { content.id }
     /// The app's request. A change to it affects only the record, not the request that is sent.
     public var originalRequest: HTTPRequest {
-        get { content.originalRequest }
+        get { content.requests.original }
         _modify {
-            makeUnique()
-            yield &content.originalRequest
+            makeRequestsUnique()
+            yield &content.requests.original
         }
     }
     /// The request that is sent.
     public var designatedRequest: HTTPRequest {
-        get { content.designatedRequest }
+        get { content.requests.designated }
         _modify {
-            makeUnique()
-            yield &content.designatedRequest
+            makeRequestsUnique()
+            yield &content.requests.designated
         }
     }
     /// The response or failure; `nil` while there is none.
@@ -98,8 +98,22 @@ public struct Record: Sendable, Identifiable {
     /// Whether one record is a copy of the other and both are unchanged since then.
     func isUntouched(since other: Record) -> Bool { content === other.content }
 
+    /// Whether both requests are unchanged since one record was a copy of the other.
+    func hasRequests(of other: Record) -> Bool { content.requests === other.content.requests }
+
+    /// Replaces both requests by those of another record.
+    mutating func takeRequests(of other: Record) {
+        makeUnique()
+        content.requests = other.content.requests
+    }
+
     private mutating func makeUnique() {
         if !isKnownUniquelyReferenced(&content) { content = Content(content) }
+    }
+
+    private mutating func makeRequestsUnique() {
+        makeUnique()
+        if !isKnownUniquelyReferenced(&content.requests) { content.requests = Requests(content.requests) }
     }
 
     /// The response, or `nil` if there is none yet or the exchange failed.
@@ -127,8 +141,7 @@ extension Record: CustomReflectable {
 /// needs no checks for exclusive access at run time.
 private final class Content: @unchecked Sendable {
     let id: UUID
-    @exclusivity(unchecked) var originalRequest: HTTPRequest
-    @exclusivity(unchecked) var designatedRequest: HTTPRequest
+    @exclusivity(unchecked) var requests: Requests
     @exclusivity(unchecked) var result: Result<Response, any Error>?
     @exclusivity(unchecked) var timing: Record.Timing
     @exclusivity(unchecked) var bodies = Record.Bodies()
@@ -137,20 +150,37 @@ private final class Content: @unchecked Sendable {
 
     init(id: UUID, request: HTTPRequest, timing: Record.Timing) {
         self.id = id
-        originalRequest = request
-        designatedRequest = request
+        requests = Requests(request)
         self.timing = timing
     }
 
     init(_ other: Content) {
         id = other.id
-        originalRequest = other.originalRequest
-        designatedRequest = other.designatedRequest
+        requests = other.requests
         result = other.result
         timing = other.timing
         bodies = other.bodies
         changes = other.changes
         signedTexts = other.signedTexts
+    }
+}
+
+/// The requests of a record. Copies of its content share them, because only the result changes after the request was
+/// sent.
+///
+/// Sendable: a record writes to its requests only while no other content refers to them.
+private final class Requests: @unchecked Sendable {
+    @exclusivity(unchecked) var original: HTTPRequest
+    @exclusivity(unchecked) var designated: HTTPRequest
+
+    init(_ request: HTTPRequest) {
+        original = request
+        designated = request
+    }
+
+    init(_ other: Requests) {
+        original = other.original
+        designated = other.designated
     }
 }
 

@@ -62,7 +62,7 @@ extension SignedText {
             var floor = 0
             while position < text.count - 4 {
                 guard text[position] == dot, isObject(text, at: position + 1) else {
-                    position += 1
+                    position += distance(toDotBefore: text[position + 3])
                     continue
                 }
                 var start = position
@@ -83,6 +83,17 @@ extension SignedText {
     }
 
     private static let dot = UInt8(ascii: ".")
+
+    /// The distance to the next place where `.eyJ` may begin, given the fourth byte of a place where it does not. Most
+    /// places are skipped.
+    private static func distance(toDotBefore byte: UInt8) -> Int {
+        switch byte {
+        case UInt8(ascii: "y"): 1
+        case UInt8(ascii: "e"): 2
+        case dot: 3
+        default: 4
+        }
+    }
 
     /// Whether the text at `place` is base64 of a JSON object that begins with `{"`.
     private static func isObject(_ text: UnsafeBufferPointer<UInt8>, at place: Int) -> Bool {

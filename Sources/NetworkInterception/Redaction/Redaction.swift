@@ -148,26 +148,29 @@ public struct Redaction: Sendable {
     public func redacted(_ text: String) -> String { rules.map { $0.redacted(text) } ?? text }
 
     /// Returns the URL without its secrets.
-    package func redacted(url: String) -> String { rules?.redactedIfChanged(url, .url) ?? url }
+    package func redacted(url: String) -> String { rules?.redacted(url: url) ?? url }
 
     /// Returns the headers without their secrets.
     func redacted(_ headers: HTTPHeaders) -> HTTPHeaders { rules.map { redacted(headers, $0) } ?? headers }
 
     private func redacted(_ request: HTTPRequest, _ rules: SecretRules) -> HTTPRequest {
         var request = request
-        request.url = rules.redactedIfChanged(request.url, .url) ?? request.url
+        request.url = rules.redacted(url: request.url)
         request.body = redacted(request.body, request.headers, rules)
         request.headers = redacted(request.headers, rules)
         return request
     }
 
     private func redacted(_ headers: HTTPHeaders, _ rules: SecretRules) -> HTTPHeaders {
+        let known = rules.harmlessFields.known(headers.fields)
         var redacted = headers
-        for (index, field) in headers.fields.enumerated() {
+        for (index, field) in headers.fields.enumerated() where index >= 64 || known & (1 &<< UInt64(index)) == 0 {
             if self.headers.contains(field.name) || rules.hides(field) {
                 redacted.fields[index].value = SensitiveHeaders.replacement
             } else if let value = rules.redactedIfChanged(field.value, Self.isURL(field) ? .url : .header) {
                 redacted.fields[index].value = value
+            } else {
+                rules.harmlessFields.insert(field)
             }
         }
         return redacted

@@ -18,6 +18,9 @@ final class SecretRules: Sendable {
     let hasStandardWords: Bool
     private let pointers: PointerTree?
     let shapes = SecretShapes.standard
+    /// The header fields without secrets, according to these rules and to the headers of their `Redaction`.
+    let harmlessFields = HarmlessTexts()
+    private let harmlessURLs = HarmlessTexts()
 
     /// - Parameter hasStandardWords: Whether a name that matches `SecretWords.standard` is the name of a secret.
     init(members: Set<String>, queryItems: Set<String>, pointers: [String], hasStandardWords: Bool) {
@@ -36,6 +39,14 @@ final class SecretRules: Sendable {
     }
 
     func redacted(_ text: String) -> String { redactedIfChanged(text) ?? text }
+
+    /// Returns the URL without its secrets.
+    func redacted(url: String) -> String {
+        if harmlessURLs.contains(url: url) { return url }
+        if let redacted = redactedIfChanged(url, .url) { return redacted }
+        harmlessURLs.insert(url: url)
+        return url
+    }
 
     /// Returns the text without its secrets, or `nil` if it has none.
     func redactedIfChanged(_ text: String, _ kind: BodyKind = .text) -> String? {

@@ -93,12 +93,14 @@ struct SecretScanner {
 
     /// The next position at which the scanner must look closer. Skips nearly all of a text.
     private func nextSign() -> Int? {
-        let signs = rules.shapes.signs
-        var place = position
-        let last = text.count - 1
+        guard position < text.count - 1, let bytes = text.baseAddress else { return nil }
+        let (signs, last) = (rules.shapes.signs, text.count - 1)
+        var (place, byte) = (position, bytes[position])
         while place < last {
-            if signs[Int(text[place])] & (1 << UInt32(text[place + 1] & 31)) != 0 { return place }
-            place += 1
+            let next = bytes[place &+ 1]
+            if signs[Int(byte)] & (1 &<< UInt32(next)) != 0 { return place }
+            byte = next
+            place &+= 1
         }
         return nil
     }

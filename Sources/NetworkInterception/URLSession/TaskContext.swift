@@ -1,5 +1,6 @@
 import Foundation
 import HTTPCore
+import Primitives
 
 #if canImport(FoundationNetworking)
     import FoundationNetworking
@@ -96,17 +97,49 @@ struct TaskContext: @unchecked Sendable {
 }
 
 #if !canImport(Darwin)
+    /// The place of a stored property: the number of superclasses to its class, and its position there.
+    private struct PropertyPlace {
+        let depth: Int
+        let position: Int
+    }
+
+    private struct PropertyKey: Hashable {
+        let type: ObjectIdentifier
+        let name: String
+    }
+
+    /// The places of the properties that were found. A search reflects every property before the one it finds.
+    private let propertyPlaces = Locked<[PropertyKey: PropertyPlace]>([:])
+
     /// Returns the stored property `name` of `value`, found by reflection.
     private func member(_ name: String, of value: Any) -> Any? {
-        var mirror: Mirror? = Mirror(reflecting: value)
+        let key = PropertyKey(type: ObjectIdentifier(type(of: value)), name: name)
+        if let place = propertyPlaces.withLock({ $0[key] }), let found = child(at: place, of: value),
+            found.label == name
+        {
+            return unwrapped(found.value)
+        }
+        var (mirror, depth): (Mirror?, Int) = (Mirror(reflecting: value), 0)
         while let current = mirror {
-            if let found = current.children.first(where: { $0.label == name }) {
-                let inside = Mirror(reflecting: found.value)
-                return inside.displayStyle == .optional ? inside.children.first?.value : found.value
+            for (position, child) in current.children.enumerated() where child.label == name {
+                propertyPlaces.withLock { $0[key] = PropertyPlace(depth: depth, position: position) }
+                return unwrapped(child.value)
             }
-            mirror = current.superclassMirror
+            (mirror, depth) = (current.superclassMirror, depth + 1)
         }
         return nil
+    }
+
+    private func child(at place: PropertyPlace, of value: Any) -> Mirror.Child? {
+        var mirror: Mirror? = Mirror(reflecting: value)
+        for _ in 0..<place.depth { mirror = mirror?.superclassMirror }
+        guard let children = mirror?.children, place.position < children.count else { return nil }
+        return children[children.index(children.startIndex, offsetBy: place.position)]
+    }
+
+    private func unwrapped(_ value: Any) -> Any? {
+        let inside = Mirror(reflecting: value)
+        return inside.displayStyle == .optional ? inside.children.first?.value : value
     }
 #endif
 

@@ -15,7 +15,7 @@ import Primitives
             // Combine's publishers are not Sendable, but can be subscribed to and cancelled on any thread.
             nonisolated(unsafe) let publisher = publisher
             self.init(subscribe: { observer in
-                let broadcast = OrderedBroadcast<EventOutput>()
+                let broadcast = OrderedBroadcast()
                 let detach = broadcast.attach(observer)
                 nonisolated(unsafe) let source = publisher.sink(
                     receiveCompletion: { _ in broadcast.finish() }, receiveValue: { broadcast.send($0) })

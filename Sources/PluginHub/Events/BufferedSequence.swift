@@ -21,6 +21,12 @@ public struct Buffering: Sendable {
     public static func oldest(_ count: Int) -> Buffering { Buffering(limit: .oldest(Swift.max(0, count))) }
 }
 
+/// An observer of elements.
+struct Observer<Element: Sendable>: Sendable {
+    let receive: @Sendable (Element) -> Void
+    let finish: @Sendable () -> Void
+}
+
 /// The elements sent since the creation of the sequence, for one reader. The subscription ends when the sequence and
 /// its iterators are released, or when the task of the reader is cancelled.
 public struct BufferedSequence<Element: Sendable>: AsyncSequence, Sendable {

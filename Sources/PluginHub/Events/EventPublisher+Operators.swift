@@ -41,7 +41,7 @@ extension EventPublisher {
         _ step: @escaping @Sendable (EventOutput, @Sendable (EventOutput) -> Void) -> Void
     ) -> EventPublisher {
         EventPublisher(subscribe: { [subscribe] observer in
-            subscribe(Observer(receive: { step($0, observer.receive) }, finish: observer.finish))
+            subscribe(EventObserver(receive: { step($0, observer.receive) }, finish: observer.finish))
         })
     }
 
@@ -70,11 +70,11 @@ extension EventPublisher {
 private struct MergedSubscription {
     let subscription: EventSubscription
 
-    init(_ publishers: [EventPublisher], into observer: Observer<EventOutput>) {
-        let broadcast = OrderedBroadcast<EventOutput>()
+    init(_ publishers: [EventPublisher], into observer: EventObserver) {
+        let broadcast = OrderedBroadcast()
         let unfinished = Locked(publishers.count)
         let detach = broadcast.attach(observer)
-        let forwarding = Observer<EventOutput>(
+        let forwarding = EventObserver(
             receive: { broadcast.send($0) },
             finish: {
                 let isLast = unfinished.withLock { count in

@@ -17,9 +17,9 @@ public struct EventPublisher: AsyncSequence, Sendable {
     /// The iterator of the sequence.
     public typealias AsyncIterator = BufferedSequence<EventOutput>.AsyncIterator
 
-    let subscribe: @Sendable (Observer<EventOutput>) -> EventSubscription
+    let subscribe: @Sendable (EventObserver) -> EventSubscription
 
-    init(subscribe: @escaping @Sendable (Observer<EventOutput>) -> EventSubscription) { self.subscribe = subscribe }
+    init(subscribe: @escaping @Sendable (EventObserver) -> EventSubscription) { self.subscribe = subscribe }
 
     /// Creates a publisher from a custom source.
     ///
@@ -27,7 +27,7 @@ public struct EventPublisher: AsyncSequence, Sendable {
     ///   the source. Its parameter `send` passes an output to the subscriber. Any thread can call `send`.
     public init(_ start: @escaping @Sendable (_ send: @escaping @Sendable (EventOutput) -> Void) -> EventSubscription) {
         self.init(subscribe: { observer in
-            let broadcast = OrderedBroadcast<EventOutput>()
+            let broadcast = OrderedBroadcast()
             let detach = broadcast.attach(observer)
             let source = start { broadcast.send($0) }
             return EventSubscription {
@@ -48,7 +48,7 @@ public struct EventPublisher: AsyncSequence, Sendable {
     /// - Parameter receive: The function to call.
     /// - Returns: The subscription, which the caller must keep.
     public func sink(_ receive: @escaping @Sendable (EventOutput) -> Void) -> EventSubscription {
-        subscribe(Observer(receive: receive, finish: {}))
+        subscribe(EventObserver(receive: receive, finish: {}))
     }
 
     /// Calls a function with each output until the subscription is cancelled or released.
@@ -61,7 +61,7 @@ public struct EventPublisher: AsyncSequence, Sendable {
     public func sink(
         finished: @escaping @Sendable () -> Void, _ receive: @escaping @Sendable (EventOutput) -> Void
     ) -> EventSubscription {
-        subscribe(Observer(receive: receive, finish: finished))
+        subscribe(EventObserver(receive: receive, finish: finished))
     }
 
     /// Subscribes now and returns the outputs in a buffered sequence. `droppedCount` counts the outputs that did not
@@ -76,7 +76,7 @@ public struct EventPublisher: AsyncSequence, Sendable {
     /// - Parameter buffering: The buffer for outputs that are not read yet.
     /// - Returns: The sequence.
     public func values(_ buffering: Buffering = .unbounded) -> BufferedSequence<EventOutput> {
-        BufferedSequence(buffering) { subscribe($0) }
+        BufferedSequence(buffering) { sink(finished: $0.finish, $0.receive) }
     }
 
     /// Subscribes now. Keeps every output that is not read yet.

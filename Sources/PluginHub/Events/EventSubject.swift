@@ -10,7 +10,7 @@
 /// sends, the new output is queued and `send` returns at once. The delivering thread then delivers it. Outputs are not
 /// replayed, unless the subject keeps a current value. When the subject is released, its publishers finish.
 public final class EventSubject: Sendable {
-    private let broadcast: OrderedBroadcast<EventOutput>
+    private let broadcast: OrderedBroadcast
 
     /// Creates a subject whose later subscribers do not see earlier outputs.
     public init() { broadcast = OrderedBroadcast() }

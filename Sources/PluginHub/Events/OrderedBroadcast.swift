@@ -1,47 +1,48 @@
 import Primitives
 
-/// An observer of a broadcast.
-struct Observer<Element: Sendable>: Sendable {
-    let receive: @Sendable (Element) -> Void
+/// An observer of an event.
+///
+/// It is not generic, for speed: closures of a generic type are wrapped twice, and each call would be slower.
+struct EventObserver: Sendable {
+    let receive: @Sendable (EventOutput) -> Void
     let finish: @Sendable () -> Void
 
     /// Returns the same observer with another `finish`.
-    ///
-    /// The function is a member of the generic type for speed: at a place where the element type is concrete, Swift
-    /// would wrap the closure `receive` again, and each call would be slower.
-    func finishing(_ finish: @escaping @Sendable () -> Void) -> Observer { Observer(receive: receive, finish: finish) }
+    func finishing(_ finish: @escaping @Sendable () -> Void) -> EventObserver {
+        EventObserver(receive: receive, finish: finish)
+    }
 
-    /// Returns the same observer. While `trace` has readers, `note` receives each element with the closure that
-    /// delivers it.
+    /// Returns the same observer. While `trace` has readers, `note` receives each output with the closure that delivers
+    /// it.
     func noting(
-        in trace: TraceReaders, _ note: @escaping @Sendable (Element, () -> Void) -> Void
-    ) -> Observer {
+        in trace: TraceReaders, _ note: @escaping @Sendable (EventOutput, () -> Void) -> Void
+    ) -> EventObserver {
         let receive = receive
-        return Observer(
-            receive: { element in
-                guard !trace.isEmpty else { return receive(element) }
-                note(element) { receive(element) }
+        return EventObserver(
+            receive: { output in
+                guard !trace.isEmpty else { return receive(output) }
+                note(output) { receive(output) }
             }, finish: finish)
     }
 }
 
-/// Sends each element to all observers, one element at a time, in the order of `send`.
+/// Sends each output to all observers, one output at a time, in the order of `send`.
 ///
-/// An element goes to the observers that are attached when `send` is called. An element that is sent during a delivery,
+/// An output goes to the observers that are attached when `send` is called. An output that is sent during a delivery,
 /// by a callback or by another thread, is queued, and the delivering thread delivers it. So callbacks are never nested
 /// or concurrent, and every observer sees the same order. No lock is held during a callback.
-final class OrderedBroadcast<Element: Sendable>: Sendable {
+final class OrderedBroadcast: Sendable {
     private let state: Locked<State>
 
     private final class Entry: Sendable {
-        let observer: Observer<Element>
+        let observer: EventObserver
         let cancellation = OneWayFlag()
 
-        init(_ observer: Observer<Element>) { self.observer = observer }
+        init(_ observer: EventObserver) { self.observer = observer }
     }
 
     private enum Item: Sendable {
-        case element(Element)
+        case output(EventOutput)
         case finish
     }
 
@@ -57,7 +58,7 @@ final class OrderedBroadcast<Element: Sendable>: Sendable {
         var isDelivering = false
         var isFinished = false
         let keepsLatest: Bool
-        var latest: Element?
+        var latest: EventOutput?
 
         /// Returns `delivery` if the caller must deliver it, or `nil` if the delivering thread will.
         mutating func admit(_ delivery: Delivery) -> Delivery? {
@@ -81,33 +82,33 @@ final class OrderedBroadcast<Element: Sendable>: Sendable {
         }
     }
 
-    /// Creates a broadcast. With `keepsLatest`, a new observer first receives the most recent element, or `latest` if
-    /// no element was sent yet.
-    init(keepsLatest: Bool = false, latest: Element? = nil) {
+    /// Creates a broadcast. With `keepsLatest`, a new observer first receives the most recent output, or `latest` if
+    /// no output was sent yet.
+    init(keepsLatest: Bool = false, latest: EventOutput? = nil) {
         state = Locked(State(keepsLatest: keepsLatest, latest: latest))
     }
 
     var isObserved: Bool { state.withLock { !$0.entries.isEmpty } }
 
-    func send(_ element: Element) {
+    func send(_ output: EventOutput) {
         let depth = CallDepth.current
-        // The old element is released outside of the lock.
-        let (delivery, replaced): (Delivery?, Element?) = state.withLock { state in
+        // The old output is released outside of the lock.
+        let (delivery, replaced): (Delivery?, EventOutput?) = state.withLock { state in
             guard !state.isFinished else { return (nil, nil) }
-            var replaced: Element?
+            var replaced: EventOutput?
             if state.keepsLatest {
                 replaced = state.latest
-                state.latest = element
+                state.latest = output
             }
             guard !state.entries.isEmpty else { return (nil, replaced) }
-            let delivery = Delivery(item: .element(element), entries: state.entries, depth: depth)
+            let delivery = Delivery(item: .output(output), entries: state.entries, depth: depth)
             return (state.admit(delivery), replaced)
         }
         if let delivery { deliver(delivery) }
         withExtendedLifetime(replaced) {}
     }
 
-    /// Notifies the observers of the end. Later elements are ignored.
+    /// Notifies the observers of the end. Later outputs are ignored.
     func finish() {
         let depth = CallDepth.current
         let delivery: Delivery? = state.withLock { state in
@@ -121,14 +122,14 @@ final class OrderedBroadcast<Element: Sendable>: Sendable {
     }
 
     /// Adds an observer. The returned closure removes it.
-    func attach(_ observer: Observer<Element>) -> @Sendable () -> Void {
+    func attach(_ observer: EventObserver) -> @Sendable () -> Void {
         let entry = Entry(observer)
         let depth = CallDepth.current
         let delivery: Delivery? = state.withLock { state in
             if state.isFinished { return state.admit(Delivery(item: .finish, entries: [entry], depth: depth)) }
             state.entries.append(entry)
             guard let latest = state.latest else { return nil }
-            return state.admit(Delivery(item: .element(latest), entries: [entry], depth: depth))
+            return state.admit(Delivery(item: .output(latest), entries: [entry], depth: depth))
         }
         if let delivery { deliver(delivery) }
         return { [self] in
@@ -155,14 +156,14 @@ final class OrderedBroadcast<Element: Sendable>: Sendable {
         // The call depth of the sender counts, even if another thread delivers.
         CallDepth.current = delivery.depth
         switch delivery.item {
-        case .element(let element): forEachObserver(of: delivery.entries) { $0.receive(element) }
+        case .output(let output): forEachObserver(of: delivery.entries) { $0.receive(output) }
         case .finish: forEachObserver(of: delivery.entries) { $0.finish() }
         }
     }
 
     /// Calls `body` for the observers that are not cancelled. `entries` keeps them alive, so the loop does not retain
     /// and release each one. With a hundred observers, that took two thirds of the time.
-    private func forEachObserver(of entries: [Entry], _ body: (borrowing Observer<Element>) -> Void) {
+    private func forEachObserver(of entries: [Entry], _ body: (borrowing EventObserver) -> Void) {
         entries.withUnsafeBufferPointer { entries in
             entries.withMemoryRebound(to: Unmanaged<Entry>.self) { entries in
                 for entry in entries {

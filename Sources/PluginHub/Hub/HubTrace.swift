@@ -112,7 +112,7 @@ final class TraceReaders: Sendable {
     private let wasRead = OneWayFlag()
 
     /// Whether the trace has no readers. Most hubs are never traced, so a flag is checked before the lock.
-    var isEmpty: Bool { !wasRead.isSet || state.withLock(\.readers.isEmpty) }
+    @inline(__always) var isEmpty: Bool { !wasRead.isSet || state.withLock(\.readers.isEmpty) }
 
     /// Adds an entry to every buffer before it returns.
     func send(_ entry: TraceEntry) {

@@ -7,11 +7,11 @@ final class Link: Sendable {
 
     private struct State: Sendable {
         /// The observer, or `nil` after the end, so that a callback that holds its own subscription is released.
-        var observer: Observer<EventOutput>?
+        var observer: EventObserver?
         var upstream: EventSubscription?
     }
 
-    private init(_ observer: Observer<EventOutput>, _ ends: [LinkSet]) {
+    private init(_ observer: EventObserver, _ ends: [LinkSet]) {
         self.ends = ends
         state = Locked(State(observer: observer))
     }
