@@ -106,9 +106,16 @@ extension String {
     package func equalsIgnoringCase(_ other: String) -> Bool {
         let (left, right) = (utf8, other.utf8)
         guard left.count == right.count else { return false }
-        return zip(left, right).allSatisfy { one, two in
-            one == two || ((one ^ two) == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(one | 0x20))
+        let isEqual = left.withContiguousStorageIfAvailable { left in
+            right.withContiguousStorageIfAvailable { right in
+                left.indices.allSatisfy { Self.equalIgnoringCase(left[$0], right[$0]) }
+            }
         }
+        return isEqual.flatMap { $0 } ?? zip(left, right).allSatisfy(Self.equalIgnoringCase)
+    }
+
+    private static func equalIgnoringCase(_ one: UInt8, _ two: UInt8) -> Bool {
+        one == two || ((one ^ two) == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(one | 0x20))
     }
 
     /// Whether this string is a `token` of RFC 9110 section 5.6.2.

@@ -18,7 +18,7 @@ package struct OneWayFlag: ~Copyable, Sendable {
         @usableFromInline let flag = Atomic(false)
 
         @inlinable package init() {}
-        @inlinable package var isSet: Bool { flag.load(ordering: .acquiring) }
+        @inline(__always) @inlinable package var isSet: Bool { flag.load(ordering: .acquiring) }
         @inlinable package func set() { flag.store(true, ordering: .sequentiallyConsistent) }
     #endif
 }

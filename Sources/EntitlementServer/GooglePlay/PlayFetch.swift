@@ -134,6 +134,13 @@ struct PlayFetch: Sendable {
         }
     }
 
+    /// Whether a line item is of `product`. Until a deferred replacement takes effect, a subscription has the old product
+    /// and the new one.
+    func names(_ product: ProductID) -> Bool {
+        let items = resource[kind == .subscription ? "lineItems" : "productLineItem"]?.arrayValue ?? []
+        return items.contains { $0["productId"]?.stringValue?.hasSameBytes(as: product.rawValue) == true }
+    }
+
     /// Whether a licence tester made the purchase, who pays nothing.
     var isTest: Bool {
         ["testPurchase", "testPurchaseContext"].contains { resource[$0].map { !$0.isNull } ?? false }

@@ -66,7 +66,6 @@ struct PlayReader: Sendable {
                 SignedDataError.Code.environmentNotAccepted.rawValue,
                 "This is a test purchase, which this server does not accept.")
         }
-        let purchase: PlayFetch.Purchase
         do {
             switch try fetch.reading() {
             case .pending:
@@ -74,12 +73,12 @@ struct PlayReader: Sendable {
                     Rejection.pending, "The payment is not complete. Present the purchase when it is.",
                     isRetryable: true)
             case .canceled: throw Rejection("purchaseCanceled", "The payment was never completed.")
-            case .purchased(let read): purchase = read
+            case .purchased: break
             }
         } catch let error as SignedDataError {
             throw Rejection(error)
         }
-        if let product, purchase.transaction.productID != product {
+        if let product, !fetch.names(product) {
             throw Rejection("wrongProduct", "The purchase is of another product than productId.")
         }
         var replaced: PlayFetch?

@@ -171,12 +171,7 @@ extension ReplacementFigureTests.Replacement {
         let next = try await play.buy(new.product, new.plan, account: account) {
             if let mode { ($0.oldPurchaseToken, $0.replacementMode) = (sold.purchaseToken, mode) }
         }
-        // Until a deferred replacement takes effect, Google states the old product. A notification names no product.
-        if mode == "DEFERRED" {
-            try await bench.notify(next.purchaseToken)
-        } else {
-            try await bench.post(next, for: account.rawValue)
-        }
+        try await bench.post(next, for: account.rawValue)
         try await bench.acknowledge()
     }
 }

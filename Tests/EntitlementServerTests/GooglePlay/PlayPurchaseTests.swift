@@ -119,6 +119,20 @@ import Testing
         await bench.close()
     }
 
+    @Test func `a deferred replacement is accepted with either product`() async throws {
+        for product in ["plus", "gold"] {
+            let (bench, play) = try await ServerBench.withPlay()
+            try play.set(
+                "token-1",
+                Subscription.plus(from: bench.clock.now()) {
+                    $0.item.deferredItemReplacement = .init { $0.productId = "gold" }
+                    $0.lineItems?.append(AndroidPublisher.SubscriptionLineItem { $0.productId = "gold" })
+                })
+            #expect(try await bench.postPlay(product: product).status == 200)
+            await bench.close()
+        }
+    }
+
     @Test func `a purchase of another product or app is refused`() async throws {
         let (bench, play) = try await ServerBench.withPlay()
         try play.set("token-1", Subscription.plus(from: bench.clock.now()))
