@@ -105,7 +105,7 @@ enum InterceptionBenchmark {
                     try await throughCurl(url + path, count, "GET over loopback, \(size)", bodies[path], iterations))
             }
         }
-        results.append(try await throughURLSession(url + "/small"))
+        results += try await throughURLSession(url + "/small")
         await listener.stop()
         return results
     }
@@ -127,26 +127,36 @@ enum InterceptionBenchmark {
         return benchmarkResult(name(what, count), "the same through the plain CurlTransport", times)
     }
 
-    private static func throughURLSession(_ address: String) async throws -> BenchmarkResult {
+    private static func throughURLSession(_ address: String) async throws -> [BenchmarkResult] {
         guard let url = URL(string: address) else { throw BenchmarkFailure("no URL") }
         let interceptor = Interceptor([ReadingFloret()])
         interceptor.run()
-        let configuration = URLSessionConfiguration.ephemeral
-        interceptor.install(in: configuration)
-        let (plain, watched) = (URLSession(configuration: .ephemeral), URLSession(configuration: configuration))
+        let (watched, forwarded) = (URLSessionConfiguration.ephemeral, URLSessionConfiguration.ephemeral)
+        interceptor.install(in: watched)
+        forwarded.protocolClasses = [ForwardingProtocol.self]
+        let plain = URLSession(configuration: .ephemeral)
         func read(_ session: URLSession) async throws {
             let count = try await session.data(from: url).0.count
             guard count == 200 else { throw BenchmarkFailure("\(count) bytes came through URLSession") }
         }
-        let times = try await paired(rounds: 15, iterations: 500) {
-            try await read(watched)
-        } reference: {
-            try await read(plain)
+        func compare(_ name: String, _ configuration: URLSessionConfiguration, _ budget: Budget) async throws
+            -> BenchmarkResult
+        {
+            let session = URLSession(configuration: configuration)
+            let times = try await paired(rounds: 15, iterations: 500) {
+                try await read(session)
+            } reference: {
+                try await read(plain)
+            }
+            return benchmarkResult(name, "the same through a plain URLSession", times, budget: budget)
         }
+        let get = "GET over loopback, 200 bytes, through URLSession"
+        let results = [
+            try await compare(name(get, 1), watched, .ratio(1.2)),
+            try await compare(get + ", only forwarded by a URLProtocol", forwarded, .none),
+        ]
         withExtendedLifetime(interceptor) {}
-        return benchmarkResult(
-            name("GET over loopback, 200 bytes, through URLSession", 1), "the same through a plain URLSession", times,
-            budget: .ratio(1.2))
+        return results
     }
 
     // MARK: - Memory
