@@ -6,7 +6,7 @@ import Foundation
 
 /// A `URLProtocol` that only forwards each request to another `URLSession`. It needs the least time with which a session
 /// can be watched by a protocol, because Foundation gives no other access to the traffic of a session.
-final class ForwardingProtocol: URLProtocol, @unchecked Sendable {
+final class ForwardingProtocol: URLProtocol {
     private static let session = URLSession(configuration: .ephemeral)
 
     /// A value that one thread at a time uses.
@@ -17,12 +17,12 @@ final class ForwardingProtocol: URLProtocol, @unchecked Sendable {
     override func stopLoading() {}
 
     override func startLoading() {
-        let (protocolQueue, request) = (protocolQueue, Unchecked(value: request))
+        let (protocolQueue, request, receiver) = (protocolQueue, Unchecked(value: request), Unchecked(value: self))
         // Foundation on Linux traps if a task is created on the queue of another session.
         DispatchQueue.global().async {
             Self.session.dataTask(with: request.value) { data, response, error in
                 let answer = Unchecked(value: (data, response, error))
-                protocolQueue.async { self.deliver(answer.value.0, answer.value.1, answer.value.2) }
+                protocolQueue.async { receiver.value.deliver(answer.value.0, answer.value.1, answer.value.2) }
             }.resume()
         }
     }
