@@ -167,7 +167,7 @@ struct ReducerRow: Sendable, CustomTestStringConvertible {
             case "free": fact.price = Price(amount: 0, currency: "EUR")
             case "other": (fact.productID, renewal.renewsTo) = ("tools", "tools")
             case "revoked": fact.revocationDate = day(try number(&words))
-            default: throw ReducerRowError("unknown word of another subscription: \(word)")
+            default: throw ReducerRowError("another subscription has an unknown word: \(word)")
             }
         }
         return (fact, renewal)
