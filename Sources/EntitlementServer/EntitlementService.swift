@@ -161,11 +161,15 @@ public final class EntitlementService: HTTPHandler {
     /// - Parameter request: The request.
     /// - Returns: The response, or a reply that produces it later.
     public func respond(to request: HTTPRequest) -> HTTPReply {
-        parts.signer.sign(router.respond(to: request), to: request).map { [date] response in
-            var response = response
-            response.headers.add("Date", date.text)
-            return response
+        switch parts.signer.sign(router.respond(to: request), to: request) {
+        case .ready(let response): .ready(dated(response))
+        case .suspended(let work): .suspended { [self] in dated(await work()) }
         }
+    }
+
+    private func dated(_ response: consuming HTTPResponse) -> HTTPResponse {
+        response.headers.add("Date", date.text)
+        return response
     }
 
     /// Sends the spans that wait for the collector. Call it after the listener has stopped.

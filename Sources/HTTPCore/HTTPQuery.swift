@@ -23,11 +23,23 @@ public struct HTTPQuery: Sendable, Hashable {
     ///
     /// - Parameter text: The query without its `?`.
     public init?(parsing text: some StringProtocol) {
+        let parsed =
+            text.utf8.withContiguousStorageIfAvailable(Self.init(parsing:))
+            ?? Array(text.utf8).withUnsafeBufferPointer(Self.init(parsing:))
+        guard let parsed else { return nil }
+        self = parsed
+    }
+
+    init?(parsing query: UnsafeBufferPointer<UInt8>) {
         items = []
-        for part in text.utf8.split(separator: UInt8(ascii: "&")) {
-            let halves = part.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            guard let name = PercentEncoding.decode(halves[0], plusIsSpace: true),
-                let value = halves.count == 2 ? PercentEncoding.decode(halves[1], plusIsSpace: true) : ""
+        var start = 0
+        while start < query.count {
+            let end = query[start...].firstIndex(of: UInt8(ascii: "&")) ?? query.count
+            defer { start = end + 1 }
+            guard start < end else { continue }
+            let equals = query[start..<end].firstIndex(of: UInt8(ascii: "=")) ?? end
+            guard let name = PercentEncoding.decodeItem(query[start..<equals]),
+                let value = PercentEncoding.decodeItem(query[min(equals + 1, end)..<end])
             else { return nil }
             items.append(Item(name: name, value: value))
         }

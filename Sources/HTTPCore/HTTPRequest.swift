@@ -82,50 +82,61 @@ public struct HTTPRequest: Sendable {
 extension HTTPRequest {
     /// The percent-encoded path, or `/` when the URL has none.
     public var path: String {
-        let text = RequestTarget(url)
-        return text.path.isEmpty ? "/" : String(text.path)
+        let target = RequestTarget(url)
+        return target.path.isEmpty ? "/" : String(target.path)
     }
 
     /// The path and query as in a request line.
     public var target: String {
-        let text = RequestTarget(url)
-        let path = text.path.isEmpty ? "/" : String(text.path)
-        return text.query.map { "\(path)?\($0)" } ?? path
+        let target = RequestTarget(url)
+        return target.path.isEmpty ? "/\(target.whole)" : String(target.whole)
     }
 
     /// The decoded query. It is empty when the URL has none, and `nil` when an escape in it is malformed or not UTF-8.
     public var query: HTTPQuery? {
-        RequestTarget(url).query.map { HTTPQuery(parsing: $0) } ?? HTTPQuery()
+        var url = url
+        return url.withUTF8 { url in
+            let (_, mark, end) = RequestTarget.offsets(in: url)
+            guard let mark else { return HTTPQuery() }
+            return HTTPQuery(parsing: UnsafeBufferPointer(rebasing: url[(mark + 1)..<end]))
+        }
     }
 }
 
 /// The encoded parts of an absolute URL or a request target.
-struct RequestTarget {
+private struct RequestTarget {
+    /// The path and, if there is one, `?` and the query.
+    let whole: Substring
     let path: Substring
-    let query: Substring?
 
     init(_ url: String) {
-        var rest = url.utf8[...]
-        if let fragment = rest.firstIndex(of: UInt8(ascii: "#")) { rest = rest[..<fragment] }
-        if rest.first != UInt8(ascii: "/"), let scheme = Self.endOfScheme(in: rest) {
-            rest = rest[scheme...]
-            let end = rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") }
-            rest = rest[(end ?? rest.endIndex)...]
+        var url = url
+        let (start, mark, end) = url.withUTF8(Self.offsets)
+        func part(_ first: Int, _ last: Int) -> Substring {
+            let bytes = url.utf8
+            return Substring(
+                bytes[bytes.index(bytes.startIndex, offsetBy: first)..<bytes.index(bytes.startIndex, offsetBy: last)])
         }
-        if let mark = rest.firstIndex(of: UInt8(ascii: "?")) {
-            path = Substring(rest[..<mark])
-            query = Substring(rest[rest.index(after: mark)...])
-        } else {
-            path = Substring(rest)
-            query = nil
-        }
+        whole = part(start, end)
+        path = part(start, mark ?? end)
     }
 
-    private static func endOfScheme(in text: Substring.UTF8View) -> Substring.UTF8View.Index? {
+    /// Returns the offsets of the path's first byte, of the `?` before the query, and of the end, which is before a
+    /// fragment.
+    static func offsets(in url: UnsafeBufferPointer<UInt8>) -> (start: Int, mark: Int?, end: Int) {
+        let end = url.firstIndex(of: UInt8(ascii: "#")) ?? url.count
+        var start = 0
+        if url.first != UInt8(ascii: "/"), let authority = endOfScheme(in: url[..<end]) {
+            start = url[authority..<end].firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") } ?? end
+        }
+        return (start, url[start..<end].firstIndex(of: UInt8(ascii: "?")), end)
+    }
+
+    private static func endOfScheme(in text: Slice<UnsafeBufferPointer<UInt8>>) -> Int? {
         guard let colon = text.firstIndex(of: UInt8(ascii: ":")), text[colon...].starts(with: "://".utf8) else {
             return nil
         }
-        return text.index(colon, offsetBy: 3)
+        return colon + 3
     }
 }
 

@@ -27,6 +27,13 @@ public enum PercentEncoding {
         decode(encoded.utf8, plusIsSpace: false)
     }
 
+    /// Decodes the name or the value of a query item, where `+` is a space. Most have nothing to decode.
+    static func decodeItem(_ encoded: Slice<UnsafeBufferPointer<UInt8>>) -> String? {
+        let isPlain = encoded.allSatisfy { $0 != UInt8(ascii: "%") && $0 != UInt8(ascii: "+") }
+        let bytes = UnsafeBufferPointer(rebasing: encoded)
+        return isPlain ? String(utf8: bytes) : decode(bytes, plusIsSpace: true)
+    }
+
     static func decode(_ encoded: some Sequence<UInt8>, plusIsSpace: Bool) -> String? {
         guard let bytes = decodeBytes(encoded, plusIsSpace: plusIsSpace) else { return nil }
         return String(utf8: bytes)

@@ -126,7 +126,12 @@ struct RouteTable: Sendable {
             let decoded = PercentEncoding.decodeBytes(segment, plusIsSpace: false)
             return nodes[node].literals.first { $0.bytes == decoded }?.node
         }
-        return nodes[node].literals.first { $0.bytes.count == segment.count && $0.bytes.elementsEqual(segment) }?.node
+        let literals = nodes[node].literals
+        let index = literals.indices.first { index in
+            literals[index].bytes.count == segment.count
+                && literals[index].bytes.withUnsafeBytes { $0.elementsEqual(UnsafeRawBufferPointer(segment)) }
+        }
+        return index.map { literals[$0].node }
     }
 
     private static func outcome(of route: Entry, _ path: Bytes, _ captured: [Range<Int>]) -> Outcome {

@@ -22,18 +22,28 @@ public enum RFC3339 {
         let days = (milliseconds - inDay) / 86_400_000
         let (year, month, day) = civil(fromDays: days)
         let seconds = inDay / 1000
-        var text = padded(year, 4)
-        for (separator, value) in [
-            ("-", month), ("-", day), ("T", seconds / 3600), (":", seconds / 60 % 60), (":", seconds % 60),
-        ] {
-            text += separator
-            text += twoDigits[Int(value)]
+        let fraction = inDay % 1000
+        return String(unsafeUninitializedCapacity: 24) { text in
+            var count = 0
+            func write(_ value: Int64, digits: Int, then separator: Unicode.Scalar) {
+                var rest = value
+                for place in (count..<count + digits).reversed() {
+                    text[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+                    rest /= 10
+                }
+                text[count + digits] = UInt8(ascii: separator)
+                count += digits + 1
+            }
+            write(year, digits: 4, then: "-")
+            write(month, digits: 2, then: "-")
+            write(day, digits: 2, then: "T")
+            write(seconds / 3600, digits: 2, then: ":")
+            write(seconds / 60 % 60, digits: 2, then: ":")
+            write(seconds % 60, digits: 2, then: fraction == 0 ? "Z" : ".")
+            if fraction != 0 { write(fraction, digits: 3, then: "Z") }
+            return count
         }
-        if inDay % 1000 != 0 { text += ".\(padded(inDay % 1000, 3))" }
-        return text + "Z"
     }
-
-    private static let twoDigits = (0..<60).map { padded($0, 2) }
 
     /// Parses a date. Accepts any offset, `T` or `t`, `Z` or `z`, and a fraction of any length.
     ///
@@ -50,11 +60,6 @@ public enum RFC3339 {
         let whole = days * 86400 + hour * 3600 + minute * 60 + second - offset
         let date = Date(timeIntervalSince1970: Double(whole) + fraction)
         return hasText(for: date) ? date : nil
-    }
-
-    private static func padded(_ value: Int64, _ width: Int) -> String {
-        let text = String(value)
-        return String(repeating: "0", count: max(0, width - text.count)) + text
     }
 
     private static func lengthOfMonth(_ month: Int64, in year: Int64) -> Int64 {

@@ -1,3 +1,4 @@
+import BaseTestSupport
 import HTTPCore
 import Testing
 
@@ -57,5 +58,36 @@ import Testing
         let query = try #require(HTTPQuery(parsing: text))
         #expect(query.items.map { "\($0.name)=\($0.value)" } == items)
         #expect(HTTPQuery(parsing: query.encoded) == query)
+    }
+
+    @Test func `random targets are divided as a plain division of their text has it`() {
+        var random = SeededNumbers(state: 28)
+        let parts = ["a", "é", "/", "?", "#", "&", "=", "+", "%", "%2", "%41", "%26", "%C3%A9", "%FF", "://", ":"]
+        for _ in 0..<20_000 {
+            let url = (0..<Int.random(in: 0...9, using: &random)).map { _ in parts.randomElement(using: &random) ?? "" }
+                .joined()
+            let request = HTTPRequest(method: .get, url: "/" + url)
+            let whole = ("/" + url).split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false)[0]
+            let halves = whole.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
+            #expect(request.path == String(halves[0]), "\(url)")
+            #expect(request.target == String(whole), "\(url)")
+            let query = halves.count == 2 ? Self.items(in: halves[1]) : []
+            #expect(request.query?.items.map { [$0.name, $0.value] } == query, "\(url)")
+        }
+    }
+
+    /// Returns the names and values of a query; `nil` if one cannot be decoded.
+    private static func items(in query: Substring) -> [[String]]? {
+        var items: [[String]] = []
+        for part in query.split(separator: "&") {
+            let halves = part.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+            let decoded = halves.compactMap { half in
+                PercentEncoding.decode(
+                    half.split(separator: "+", omittingEmptySubsequences: false).joined(separator: "%20"))
+            }
+            guard decoded.count == halves.count else { return nil }
+            items.append(decoded + (decoded.count == 1 ? [""] : []))
+        }
+        return items
     }
 }

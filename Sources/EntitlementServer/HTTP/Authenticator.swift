@@ -43,7 +43,8 @@ struct Call: Sendable {
 
     /// Checks the parameters of the path. Throws 400 if one has a control character.
     fileprivate func checkPath() throws {
-        for (name, value) in path.all where value.unicodeScalars.contains(where: \.isControl) {
+        for (name, value) in path.all where !value.isPrintableASCII && value.unicodeScalars.contains(where: \.isControl)
+        {
             throw Refusal.invalid(name, "should have no control characters")
         }
     }
@@ -140,15 +141,30 @@ struct Authenticator: Sendable {
         case .authorized(let access, let credential, let respond):
             reply = admit(call, as: access, by: credential, &caller, &environment, respond)
         }
-        return reply.map { [observer, caller, environment] response in
-            var response = response
-            if let environment { response.headers.add(Self.environmentHeader, environment.rawValue) }
-            response.headers.add(Self.requestID, call.id)
-            observer.observe(
-                response, to: request, as: call.id, of: caller, by: ruleName?.withLock(\.self), since: begun,
-                counting: endpointMetrics)
-            return response
+        // Without `map`, a reply that is ready needs no closure.
+        switch reply {
+        case .ready(let response):
+            return .ready(
+                observed(response, to: call, of: caller, in: environment, since: begun, counting: endpointMetrics))
+        case .suspended(let work):
+            return .suspended { [caller, environment] in
+                observed(
+                    await work(), to: call, of: caller, in: environment, since: begun, counting: endpointMetrics)
+            }
         }
+    }
+
+    /// Adds the environment and the id of the request to the response, and counts and logs it.
+    private func observed(
+        _ response: consuming HTTPResponse, to call: Call, of caller: Caller?, in environment: StoreEnvironment?,
+        since begun: RequestObserver.Beginning, counting endpointMetrics: EndpointMetrics
+    ) -> HTTPResponse {
+        if let environment { response.headers.add(Self.environmentHeader, environment.rawValue) }
+        response.headers.add(Self.requestID, call.id)
+        observer.observe(
+            response, to: call.request, as: call.id, of: caller, by: call.ruleName?.withLock(\.self), since: begun,
+            counting: endpointMetrics)
+        return response
     }
 
     /// Authenticates a request. Sets `found` for a valid key and `known` for a valid environment, even if the request

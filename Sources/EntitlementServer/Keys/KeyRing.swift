@@ -207,7 +207,9 @@ final class KeyRing: Sendable {
     }
 
     private static func isSame(_ left: [UInt8], _ right: UnsafeBufferPointer<UInt8>) -> Bool {
-        guard left.count == right.count else { return false }
-        return left.indices.reduce(UInt8(0)) { $0 | (left[$1] ^ right[$1]) } == 0
+        left.withUnsafeBufferPointer { left in
+            guard left.count == right.count else { return false }
+            return left.indices.reduce(UInt8(0)) { $0 | (left[$1] ^ right[$1]) } == 0
+        }
     }
 }

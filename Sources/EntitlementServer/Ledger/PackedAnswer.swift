@@ -61,7 +61,10 @@ struct PackedAnswer: @unchecked Sendable {
     private static func skip(_ text: String, _ count: Int32, _ next: inout UnsafePointer<UInt8>) -> Bool {
         defer { next += Int(count) }
         var text = text
-        return text.withUTF8 { $0.elementsEqual(UnsafeBufferPointer(start: next, count: Int(count))) }
+        return text.withUTF8 { text in
+            guard text.count == Int(count), let first = text.baseAddress else { return count == 0 && text.isEmpty }
+            return memcmp(first, next, text.count) == 0
+        }
     }
 
     /// The length of the answer in bytes.

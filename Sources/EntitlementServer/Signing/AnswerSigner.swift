@@ -29,12 +29,13 @@ struct AnswerSigner: Sendable {
     /// Refuses a request with a nonce, before it has an effect, if the server has no key, the nonce is invalid, or the
     /// request does not match its stated digest.
     func check(_ request: HTTPRequest) throws {
-        guard let nonce = Self.nonce(in: request) else { return }
+        let query = request.query
+        guard let nonce = query?[SignedAnswer.nonceItem] else { return }
         guard !keys.withLock(\.isEmpty) else { throw Refusal.noSigningKey }
         guard SignedAnswer.isNonce(nonce) else {
             throw Refusal.invalid(SignedAnswer.nonceItem, "should have \(SignedAnswer.nonceRule)")
         }
-        guard let statedDigest = request.query?[SignedAnswer.requestDigestItem] else { return }
+        guard let statedDigest = query?[SignedAnswer.requestDigestItem] else { return }
         let requestDigest = request.body.buffered.map {
             SignedAnswer.requestDigest(environment: request.headers["Souk-Environment"], body: $0)
         }
@@ -47,16 +48,11 @@ struct AnswerSigner: Sendable {
 
     /// Returns the reply to a request, signed if the request has a nonce.
     func sign(_ reply: HTTPReply, to request: HTTPRequest) -> HTTPReply {
-        guard let nonce = Self.nonce(in: request), SignedAnswer.isNonce(nonce), let key = keys.withLock(\.first) else {
-            return reply
-        }
+        guard let nonce = request.query?[SignedAnswer.nonceItem], SignedAnswer.isNonce(nonce),
+            let key = keys.withLock(\.first)
+        else { return reply }
         let target = request.target
         return reply.map { signed($0, to: target, nonce: nonce, by: key) }
-    }
-
-    private static func nonce(in request: HTTPRequest) -> String? {
-        guard request.url.utf8.contains(UInt8(ascii: "?")) else { return nil }
-        return request.query?[SignedAnswer.nonceItem]
     }
 
     private func signed(

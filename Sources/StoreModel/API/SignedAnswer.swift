@@ -48,12 +48,15 @@ package enum SignedAnswer {
     package static func message(
         nonce: String, target: String, date: String, etag: String?, bodyDigest: [UInt8]
     ) -> [UInt8] {
+        let lines = ["souk-1", nonce, target, date, etag ?? ""]
         var message: [UInt8] = []
-        for line in ["souk-1", nonce, target, date, etag ?? ""] {
+        message.reserveCapacity(lines.reduce(2 * bodyDigest.count) { $0 + $1.utf8.count + 1 })
+        for line in lines {
             message += line.utf8
             message.append(UInt8(ascii: "\n"))
         }
-        return message + Hex.encode(bodyDigest).utf8
+        message += Hex.encode(bodyDigest).utf8
+        return message
     }
 
     /// The value of `Souk-Signature`: `keyid="…", ed25519=<base64>`.
