@@ -14,6 +14,10 @@ package struct AES256GCM: Sendable {
     /// 128 bits. Shorter tags are not accepted.
     package static let tagLength = 16
 
+    // Unsafe: OpenSSL's algorithm objects do not change, and all threads may use them. Fetched once, because OpenSSL
+    // looks a cipher up by its name each time.
+    nonisolated(unsafe) private static let algorithm = EVP_CIPHER_fetch(nil, "AES-256-GCM", nil)
+
     private let key: SecretBytes
 
     /// Creates a cipher. Throws `keyMalformed` unless the key has 32 bytes.
@@ -101,7 +105,7 @@ package struct AES256GCM: Sendable {
         guard let cipher = EVP_CIPHER_CTX_new() else { return false }
         defer { EVP_CIPHER_CTX_free(cipher) }
         let isReady = key.withUnsafeBytes { key in
-            EVP_CipherInit_ex2(cipher, EVP_aes_256_gcm(), key.baseAddress, nonce, encrypting ? 1 : 0, nil) == 1
+            EVP_CipherInit_ex2(cipher, Self.algorithm, key.baseAddress, nonce, encrypting ? 1 : 0, nil) == 1
         }
         var length: Int32 = 0
         var end = [UInt8](repeating: 0, count: 16)
