@@ -1,6 +1,7 @@
 import Foundation
 import Primitives
 import SQLStorage
+import SignedData
 import StoreModel
 
 /// A record of a change to a customer: a new answer about its access, a merge, an erasure, or credit from an operator.
@@ -20,13 +21,17 @@ struct LedgerEvent: Sendable {
     static func digest(
         of type: String, _ body: [UInt8], about customer: CustomerID, in ledgerID: LedgerID, at milliseconds: Int64
     ) -> [UInt8] {
-        var bytes: [UInt8] = []
-        for part in [
+        let parts = [
             ledgerID.app.rawValue, ledgerID.environment.rawValue, customer.rawValue, type, String(milliseconds),
-        ] {
-            bytes += Array(part.utf8) + [0]
+        ]
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(parts.reduce(body.count) { $0 + $1.utf8.count + 1 })
+        for part in parts {
+            bytes.append(contentsOf: part.utf8)
+            bytes.append(0)
         }
-        return SHA256.hash(bytes + body)
+        bytes.append(contentsOf: body)
+        return MessageDigest.sha256(bytes)
     }
 
     var id: String { String(sequence) }
