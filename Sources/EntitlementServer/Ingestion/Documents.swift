@@ -66,17 +66,17 @@ extension LedgerTransaction {
             """, values(.text(document.kind.rawValue), .text(document.identity)))
         guard existing == nil else { return }
         let sealed = try purchases.contains(where: isErased) ? nil : try seal(document)
-        let row = try connection.first(
+        let sequence = try connection.insert(
             """
             INSERT INTO document (app, environment, kind, identity, about, signed_at, received_at, data_key, source_bytes)
             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9)
-            ON CONFLICT (app, environment, kind, identity) DO NOTHING RETURNING sequence
+            ON CONFLICT (app, environment, kind, identity) DO NOTHING
             """,
             values(
                 .text(document.kind.rawValue), .text(document.identity), .text(document.about),
                 .integer(document.signedAt.milliseconds), .integer(now.milliseconds), SQLValue(sealed?.key),
-                .blob(sealed?.bytes ?? [])))
-        guard let sequence: Int64 = try row.map({ try $0["sequence"] }) else {
+                .blob(sealed?.bytes ?? [])), key: "sequence")
+        guard let sequence else {
             if let sealed { try connection.execute("DELETE FROM data_key WHERE id = ?1", [.integer(sealed.key)]) }
             return
         }

@@ -43,12 +43,12 @@ extension LedgerTransaction {
 
     /// Stores the key of an encrypted source.
     func keep(_ sealed: SealedSource) throws -> Sealed {
-        let row = try connection.first(
-            "INSERT INTO data_key (app, environment, key) VALUES (?1, ?2, ?3) RETURNING id", values(.blob(sealed.key)))
-        guard let row else {
+        let key = try connection.insert(
+            "INSERT INTO data_key (app, environment, key) VALUES (?1, ?2, ?3)", values(.blob(sealed.key)), key: "id")
+        guard let key else {
             throw EntitlementServerError(.internalInconsistency, "The ledger did not store a data key.")
         }
-        return Sealed(key: try row["id"], bytes: sealed.bytes)
+        return Sealed(key: key, bytes: sealed.bytes)
     }
 
     /// Returns the key with this number; `nil` after its deletion.

@@ -1,7 +1,7 @@
 import CSQLite
 
 /// The connection that one body gets. It is invalid after the body, and after the first failed statement.
-final class SQLiteSession: SQLConnection {
+final class SQLiteSession: RowKeyConnection {
     private var connection: SQLiteConnection?
     private let path: String
     private(set) var failure: SQLError?
@@ -13,6 +13,8 @@ final class SQLiteSession: SQLConnection {
 
     /// SQLite's own connection; `nil` after the body.
     var handle: OpaquePointer? { connection?.handle }
+
+    var lastRowKey: Int64 { connection.map { sqlite3_last_insert_rowid($0.handle) } ?? 0 }
 
     func end() { connection = nil }
 
