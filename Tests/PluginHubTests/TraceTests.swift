@@ -117,6 +117,30 @@ import Testing
         withExtendedLifetime(kept) {}
     }
 
+    @Test func `an event that a plugin publishes again has an entry for both subscriptions`() async throws {
+        let events = EventSubject()
+        let hub = Hub()
+        hub.register(
+            Policy(name: "Source", publish: ["e"]), .init(onEvent: { _, _, _ in events.publisher.map { $0 } }))
+        hub.register(
+            Policy(name: "Relay", publish: ["again"], subscribe: ["e"]),
+            .init(onEvent: { relay, _, _ in try relay.events("e") }))
+        hub.register(Policy(name: "Client", subscribe: ["again"]))
+        hub.start()
+        let heard = Journal<String>()
+        let subscription = try hub.scripted("Client").events("again").sink { _ in heard.note("again") }
+        let values = hub.trace.values()
+        events.send(.success([:], correlationId: "x"))
+        values.cancel()
+        var lines: Set<String> = []
+        for await entry in values {
+            lines.insert("\(entry.sender ?? "-") \(entry.message) → \(entry.receivers) \(entry.verdict)")
+        }
+        #expect(lines == [#"Source e#x → ["Relay"] delivered"#, #"Relay again#x → ["Client"] delivered"#])
+        #expect(heard.entries == ["again"])
+        withExtendedLifetime(subscription) {}
+    }
+
     @Test func `without readers nothing is measured`() throws {
         let (hub, client) = try hub()
         try client.send(command: "a")

@@ -8,12 +8,10 @@ import HTTPCore
 struct Exchange: Sendable {
     private let florets: [any InterceptableFloret]
     private let interceptor: Interceptor
-    private let recorder: Recorder
 
     init(_ florets: [any InterceptableFloret], _ interceptor: Interceptor) {
         self.florets = florets
         self.interceptor = interceptor
-        recorder = Recorder(interceptor)
     }
 
     /// Sends `record` through the florets and `transport`, stores it, and returns the response that the app receives.
@@ -25,17 +23,22 @@ struct Exchange: Sendable {
         -> HTTPResponse
     {
         let clock = interceptor.configuration.clock
+        var recorder = BufferedRecorder(interceptor)
         // If the task was cancelled before the exchange, the transport reports the cancellation.
         var isCancellationHandled = Task.isCancelled
         record.timing.started = clock.now()
-        record.originalRequest.body = recorder.watched(record.originalRequest.body, as: .original)
-        record.designatedRequest.body = record.originalRequest.body
-        record = await processed(record, .request)
+        if record.requests.original.body.isStream {
+            record.originalRequest.body = recorder.watched(record.originalRequest.body, as: .original)
+            record.designatedRequest.body = record.originalRequest.body
+        }
+        await process(&record, .request)
         if !isCancellationHandled, Task.isCancelled { record.failAsCancelled() }
         if record.result == nil {
-            record.designatedRequest.body = recorder.watched(record.designatedRequest.body, as: .designated)
+            if record.requests.designated.body.isStream {
+                record.designatedRequest.body = recorder.watched(record.designatedRequest.body, as: .designated)
+            }
             record.timing.sent = clock.now()
-            await recorder.keep(&record)
+            if !recorder.keepInMemory(&record) { await recorder.keep(&record) }
             do {
                 record.result = .success(try await transport.send(record.designatedRequest))
             } catch {
@@ -44,28 +47,29 @@ struct Exchange: Sendable {
             isCancellationHandled = Task.isCancelled
         }
         record.timing.answered = clock.now()
-        record = await processed(record, .response)
+        await process(&record, .response)
         if !isCancellationHandled, Task.isCancelled { record.failAsCancelled() }
-        return try await delivered(&record)
+        return try await delivered(&record, &recorder)
     }
 
     /// Stores the result of the exchange and returns the response. A streamed response is stored again when its body
     /// ends.
-    nonisolated(nonsending) private func delivered(_ record: inout Record) async throws -> HTTPResponse {
+    nonisolated(nonsending) private func delivered(
+        _ record: inout Record, _ recorder: inout BufferedRecorder
+    ) async throws -> HTTPResponse {
         let result = record.result ?? .failure(Self.noResult)
-        record.result = result
-        let isKept = interceptor.configuration.recordSelector.selects(record)
-        if case .success(var response) = result, isKept, case .stream(let stream) = response.body {
+        if record.result == nil { record.result = result }
+        guard interceptor.configuration.recordSelector.selects(record) else {
+            await recorder.forget(record.id)
+            return try result.get()
+        }
+        if case .success(var response) = result, case .stream(let stream) = response.body {
             await recorder.keep(&record, isAnswered: true)
             response.body = .stream(recorder.watched(answer: stream))
             return response
         }
-        if isKept {
-            record.timing.ended = record.timing.answered
-            await recorder.keep(&record, isAnswered: true)
-        } else {
-            await recorder.forget(record.id)
-        }
+        record.timing.ended = record.timing.answered
+        if !recorder.keepInMemory(&record) { await recorder.keep(&record, isAnswered: true) }
         return try result.get()
     }
 
@@ -78,12 +82,10 @@ struct Exchange: Sendable {
 extension Exchange {
     private enum Phase { case request, response }
 
-    /// Returns the record after each floret has processed it, in order. Only properties that a floret may change are
-    /// copied.
-    nonisolated(nonsending) private func processed(_ record: Record, _ phase: Phase) async -> Record {
-        guard !florets.isEmpty else { return record }
-        return await Interceptor.$current.withValue(interceptor) {
-            var record = record
+    /// Lets each floret process the record, in order. Only properties that a floret may change are copied.
+    nonisolated(nonsending) private func process(_ record: inout Record, _ phase: Phase) async {
+        guard !florets.isEmpty else { return }
+        await Interceptor.$current.withValue(interceptor) {
             for floret in florets {
                 let answer =
                     switch phase {
@@ -94,11 +96,8 @@ extension Exchange {
                 if let kind = record.change(to: answer) {
                     record.changes.append(.init(floret: floret.name, kind: kind))
                 }
-                record.originalRequest = answer.originalRequest
-                record.designatedRequest = answer.designatedRequest
-                record.result = answer.result
+                record.take(answer)
             }
-            return record
         }
     }
 }

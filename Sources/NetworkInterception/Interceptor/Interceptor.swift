@@ -95,7 +95,16 @@ public final class Interceptor: Sendable {
     /// The florets that handle a request that begins now, or `nil` if the request is to pass unchanged.
     func florets(for record: Record) -> [any InterceptableFloret]? {
         guard configuration.recordSelector.selects(record) else { return nil }
-        return interceptable.filter(\.enabled)
+        // Most florets are enabled, so the list is not copied before one is disabled.
+        var enabled: [any InterceptableFloret]?
+        for (index, floret) in interceptable.enumerated() {
+            if floret.enabled {
+                enabled?.append(floret)
+            } else if enabled == nil {
+                enabled = Array(interceptable[..<index])
+            }
+        }
+        return enabled ?? interceptable
     }
 }
 

@@ -106,15 +106,22 @@ extension MemoryRecordStorage.State {
 
     fileprivate subscript(number: Int) -> MemoryRecordStorage.Entry? { entries[number - base] }
 
+    /// Adds an entry, or replaces the entry with its id.
     fileprivate mutating func put(_ entry: MemoryRecordStorage.Entry) {
-        if let number = numbers[MemoryRecordStorage.Key(id: entry.record.id)] {
+        let key = MemoryRecordStorage.Key(id: entry.record.id)
+        byteCount += entry.byteCount
+        // Nearly every record that is stored again is the newest, which needs no look-up by id.
+        let newest = entries.count - 1
+        if newest >= 0, entries[newest]?.record.id == entry.record.id {
+            byteCount -= entries[newest]?.byteCount ?? 0
+            entries[newest] = entry
+        } else if let number = numbers.updateValue(next, forKey: key) {
+            numbers[key] = number
             byteCount -= self[number]?.byteCount ?? 0
             entries[number - base] = entry
         } else {
-            numbers[MemoryRecordStorage.Key(id: entry.record.id)] = next
             entries.append(entry)
         }
-        byteCount += entry.byteCount
     }
 
     fileprivate mutating func take(_ number: Int) {

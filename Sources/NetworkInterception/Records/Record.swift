@@ -26,16 +26,18 @@ public struct Record: Sendable, Identifiable {
     public var originalRequest: HTTPRequest {
         get { content.requests.original }
         _modify {
-            makeRequestsUnique()
-            yield &content.requests.original
+            var request = content.requests.original
+            defer { replaceRequests(request, content.requests.designated) }
+            yield &request
         }
     }
     /// The request that is sent.
     public var designatedRequest: HTTPRequest {
         get { content.requests.designated }
         _modify {
-            makeRequestsUnique()
-            yield &content.requests.designated
+            var request = content.requests.designated
+            defer { replaceRequests(content.requests.original, request) }
+            yield &request
         }
     }
     /// The response or failure; `nil` while there is none.
@@ -98,26 +100,37 @@ public struct Record: Sendable, Identifiable {
     /// Whether one record is a copy of the other and both are unchanged since then.
     func isUntouched(since other: Record) -> Bool { content === other.content }
 
-    /// Whether both requests are unchanged since one record was a copy of the other.
-    func hasRequests(of other: Record) -> Bool { content.requests === other.content.requests }
+    /// Both requests. Copies of the record share them until one is changed.
+    var requests: Requests { content.requests }
 
-    /// Replaces both requests by those of another record.
-    mutating func takeRequests(of other: Record) {
+    /// Returns the record with other requests and another result.
+    func replacing(_ requests: Requests, _ result: Result<Response, any Error>?) -> Record {
+        Record(Content(content, requests, result))
+    }
+
+    private init(_ content: Content) { self.content = content }
+
+    /// Replaces the requests and the result by those of another record.
+    mutating func take(_ other: Record) {
         makeUnique()
         content.requests = other.content.requests
+        content.result = other.content.result
     }
 
     private mutating func makeUnique() {
-        if !isKnownUniquelyReferenced(&content) { content = Content(content) }
+        if !isKnownUniquelyReferenced(&content) { content = Content(content, content.requests, content.result) }
     }
 
-    private mutating func makeRequestsUnique() {
+    private mutating func replaceRequests(_ original: HTTPRequest, _ designated: HTTPRequest) {
         makeUnique()
-        if !isKnownUniquelyReferenced(&content.requests) { content.requests = Requests(content.requests) }
+        content.requests = Requests(original, designated)
     }
 
     /// The response, or `nil` if there is none yet or the exchange failed.
     public var response: Response? { if case .success(let response)? = result { response } else { nil } }
+
+    /// The body of the response, or `nil` if there is no response.
+    var responseBody: HTTPBody? { if case .success(let response)? = content.result { response.body } else { nil } }
 
     /// The failure, or `nil` if the exchange has not failed.
     public var failure: (any Error)? { if case .failure(let error)? = result { error } else { nil } }
@@ -141,7 +154,7 @@ extension Record: CustomReflectable {
 /// needs no checks for exclusive access at run time.
 private final class Content: @unchecked Sendable {
     let id: UUID
-    @exclusivity(unchecked) var requests: Requests
+    @exclusivity(unchecked) var requests: Record.Requests
     @exclusivity(unchecked) var result: Result<Response, any Error>?
     @exclusivity(unchecked) var timing: Record.Timing
     @exclusivity(unchecked) var bodies = Record.Bodies()
@@ -150,14 +163,14 @@ private final class Content: @unchecked Sendable {
 
     init(id: UUID, request: HTTPRequest, timing: Record.Timing) {
         self.id = id
-        requests = Requests(request)
+        requests = Record.Requests(request, request)
         self.timing = timing
     }
 
-    init(_ other: Content) {
+    init(_ other: Content, _ requests: Record.Requests, _ result: Result<Response, any Error>?) {
         id = other.id
-        requests = other.requests
-        result = other.result
+        self.requests = requests
+        self.result = result
         timing = other.timing
         bodies = other.bodies
         changes = other.changes
@@ -165,26 +178,19 @@ private final class Content: @unchecked Sendable {
     }
 }
 
-/// The requests of a record. Copies of its content share them, because only the result changes after the request was
-/// sent.
-///
-/// Sendable: a record writes to its requests only while no other content refers to them.
-private final class Requests: @unchecked Sendable {
-    @exclusivity(unchecked) var original: HTTPRequest
-    @exclusivity(unchecked) var designated: HTTPRequest
-
-    init(_ request: HTTPRequest) {
-        original = request
-        designated = request
-    }
-
-    init(_ other: Requests) {
-        original = other.original
-        designated = other.designated
-    }
-}
-
 extension Record {
+    /// The requests of a record. Copies of its content share them, because only the result changes after the request was
+    /// sent. They are constants, so that reading a property of a request copies only that property.
+    final class Requests: Sendable {
+        let original: HTTPRequest
+        let designated: HTTPRequest
+
+        init(_ original: HTTPRequest, _ designated: HTTPRequest) {
+            self.original = original
+            self.designated = designated
+        }
+    }
+
     /// The instants of an exchange by the interceptor's clock. An instant is `nil` until it is reached.
     public struct Timing: Sendable, Hashable {
         /// The instant at which the app sent the request, before `willRequest`.

@@ -28,18 +28,23 @@ public struct RecordCapacity: Sendable, Hashable {
 extension Record {
     /// The bytes that the record counts towards `RecordCapacity.bytes`. A body that both requests share counts once.
     var recordedBytes: Int {
-        let original = originalRequest.body.buffered ?? []
-        let designated = designatedRequest.body.buffered ?? []
-        let bodies =
-            original.count + (original == designated ? 0 : designated.count) + (response?.body.buffered?.count ?? 0)
         let signed = signedTexts.reduce(0) { $0 + $1.header.utf8.count + $1.claims.utf8.count }
-        return bodies + signed + originalRequest.headBytes + designatedRequest.headBytes
-            + (response?.headers.byteCount ?? 0)
+        guard let response else { return requests.recordedBytes + signed }
+        return requests.recordedBytes + response.headers.byteCount + response.body.bufferedCount + signed
     }
 }
 
-extension HTTPRequest {
-    fileprivate var headBytes: Int { url.utf8.count + headers.byteCount }
+extension Record.Requests {
+    fileprivate var recordedBytes: Int {
+        let isShared = original.body.buffered == designated.body.buffered
+        let bodies = original.body.bufferedCount + (isShared ? 0 : designated.body.bufferedCount)
+        let urls = original.url.utf8.count + designated.url.utf8.count
+        return bodies + urls + original.headers.byteCount + designated.headers.byteCount
+    }
+}
+
+extension HTTPBody {
+    fileprivate var bufferedCount: Int { if case .bytes(let bytes) = self { bytes.count } else { 0 } }
 }
 
 extension HTTPHeaders {

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPCore
 import Primitives
 
@@ -60,9 +61,10 @@ extension SignedText {
             var position = 1
             // The search for the start of a header stops here, so that no byte is scanned more than twice.
             var floor = 0
-            while position < text.count - 4 {
-                guard text[position] == dot, isObject(text, at: position + 1) else {
-                    position += distance(toDotBefore: text[position + 3])
+            while let found = firstDot(in: text, from: position), found < text.count - 4 {
+                position = found
+                guard isObject(text, at: position + 1) else {
+                    position += 1
                     continue
                 }
                 var start = position
@@ -84,15 +86,11 @@ extension SignedText {
 
     private static let dot = UInt8(ascii: ".")
 
-    /// The distance to the next place where `.eyJ` may begin, given the fourth byte of a place where it does not. Most
-    /// places are skipped.
-    private static func distance(toDotBefore byte: UInt8) -> Int {
-        switch byte {
-        case UInt8(ascii: "y"): 1
-        case UInt8(ascii: "e"): 2
-        case dot: 3
-        default: 4
-        }
+    private static func firstDot(in text: UnsafeBufferPointer<UInt8>, from start: Int) -> Int? {
+        guard let base = text.baseAddress, start < text.count,
+            let found = memchr(base + start, Int32(dot), text.count - start)
+        else { return nil }
+        return UnsafeRawPointer(found) - UnsafeRawPointer(base)
     }
 
     /// Whether the text at `place` is base64 of a JSON object that begins with `{"`.

@@ -110,15 +110,17 @@ public struct Redaction: Sendable {
     ///
     /// - Parameter record: The record.
     public func redacted(_ record: Record) -> Record {
-        guard let rules else { return record }
-        var record = record
-        let original = redacted(record.originalRequest, rules)
-        record.designatedRequest =
-            record.designatedRequest.isBufferedAndEqual(to: record.originalRequest)
-            ? original : redacted(record.designatedRequest, rules)
-        record.originalRequest = original
-        record.result = record.result.map { redacted($0, rules) }
-        return record
+        record.replacing(redacted(record.requests), record.result.map { redacted($0) })
+    }
+
+    /// Returns the requests of a record without their secrets.
+    func redacted(_ requests: Record.Requests) -> Record.Requests {
+        guard let rules else { return requests }
+        let original = redacted(requests.original, rules)
+        guard !requests.designated.isBufferedAndEqual(to: requests.original) else {
+            return Record.Requests(original, original)
+        }
+        return Record.Requests(original, redacted(requests.designated, rules))
     }
 
     /// Returns the result of a request without its secrets.
@@ -130,10 +132,11 @@ public struct Redaction: Sendable {
         _ result: Result<Response, any Error>, _ rules: SecretRules
     ) -> Result<Response, any Error> {
         switch result {
-        case .success(var response):
-            response.body = redacted(response.body, response.headers, rules)
-            response.headers = redacted(response.headers, rules)
-            return .success(response)
+        case .success(let response):
+            return .success(
+                Response(
+                    status: response.status, headers: redacted(response.headers, rules),
+                    body: redacted(response.body, response.headers, rules)))
         case .failure(let error): return .failure(redacted(error, rules))
         }
     }
@@ -154,17 +157,16 @@ public struct Redaction: Sendable {
     func redacted(_ headers: HTTPHeaders) -> HTTPHeaders { rules.map { redacted(headers, $0) } ?? headers }
 
     private func redacted(_ request: HTTPRequest, _ rules: SecretRules) -> HTTPRequest {
-        var request = request
-        request.url = rules.redacted(url: request.url)
-        request.body = redacted(request.body, request.headers, rules)
-        request.headers = redacted(request.headers, rules)
-        return request
+        HTTPRequest(
+            method: request.method, url: rules.redacted(url: request.url), headers: redacted(request.headers, rules),
+            body: redacted(request.body, request.headers, rules), timeout: request.timeout)
     }
 
     private func redacted(_ headers: HTTPHeaders, _ rules: SecretRules) -> HTTPHeaders {
         let known = rules.harmlessFields.known(headers.fields)
         var redacted = headers
-        for (index, field) in headers.fields.enumerated() where index >= 64 || known & (1 &<< UInt64(index)) == 0 {
+        for index in headers.fields.indices where index >= 64 || known & (1 &<< UInt64(index)) == 0 {
+            let field = headers.fields[index]
             if self.headers.contains(field.name) || rules.hides(field) {
                 redacted.fields[index].value = SensitiveHeaders.replacement
             } else if let value = rules.redactedIfChanged(field.value, Self.isURL(field) ? .url : .header) {

@@ -41,7 +41,7 @@ extension EventPublisher {
         _ step: @escaping @Sendable (EventOutput, @Sendable (EventOutput) -> Void) -> Void
     ) -> EventPublisher {
         EventPublisher(subscribe: { [subscribe] observer in
-            subscribe(EventObserver(receive: { step($0, observer.receive) }, finish: observer.finish))
+            subscribe(EventObserver(receive: { step($0) { observer.receive($0) } }, finish: observer.finish))
         })
     }
 

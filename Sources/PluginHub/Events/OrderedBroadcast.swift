@@ -2,27 +2,46 @@ import Primitives
 
 /// An observer of an event.
 ///
-/// It is not generic, for speed: closures of a generic type are wrapped twice, and each call would be slower.
+/// It is not generic, for speed: closures of a generic type are wrapped twice, and each call would be slower. For the
+/// same reason the recording in a trace is not a closure around `receiver`: most hubs are never traced.
 struct EventObserver: Sendable {
-    let receive: @Sendable (EventOutput) -> Void
+    /// Records an output in a trace, and calls the closure, which delivers the output.
+    typealias Note = @Sendable (EventOutput, () -> Void) -> Void
+
+    fileprivate let receiver: @Sendable (EventOutput) -> Void
+    /// The trace in which outputs are recorded; `nil` for none.
+    fileprivate let trace: TraceReaders?
+    private let note: Note?
     let finish: @Sendable () -> Void
+
+    init(receive: @escaping @Sendable (EventOutput) -> Void, finish: @escaping @Sendable () -> Void) {
+        self.init(receive, finish, nil, nil)
+    }
+
+    private init(
+        _ receiver: @escaping @Sendable (EventOutput) -> Void, _ finish: @escaping @Sendable () -> Void,
+        _ trace: TraceReaders?, _ note: Note?
+    ) {
+        (self.receiver, self.finish, self.trace, self.note) = (receiver, finish, trace, note)
+    }
+
+    /// Delivers an output. While the trace has readers, also records the output.
+    func receive(_ output: EventOutput) {
+        guard let trace, let note, !trace.isEmpty else { return receiver(output) }
+        note(output) { receiver(output) }
+    }
 
     /// Returns the same observer with another `finish`.
     func finishing(_ finish: @escaping @Sendable () -> Void) -> EventObserver {
-        EventObserver(receive: receive, finish: finish)
+        EventObserver(receiver, finish, trace, note)
     }
 
     /// Returns the same observer. While `trace` has readers, `note` receives each output with the closure that delivers
     /// it.
-    func noting(
-        in trace: TraceReaders, _ note: @escaping @Sendable (EventOutput, () -> Void) -> Void
-    ) -> EventObserver {
-        let receive = receive
-        return EventObserver(
-            receive: { output in
-                guard !trace.isEmpty else { return receive(output) }
-                note(output) { receive(output) }
-            }, finish: finish)
+    func noting(in trace: TraceReaders, _ note: @escaping Note) -> EventObserver {
+        // A plugin may publish an event of another plugin. Then the trace records both subscriptions.
+        guard self.trace != nil else { return EventObserver(receiver, finish, trace, note) }
+        return EventObserver({ receive($0) }, finish, trace, note)
     }
 }
 
@@ -35,10 +54,25 @@ final class OrderedBroadcast: Sendable {
     private let state: Locked<State>
 
     private final class Entry: Sendable {
-        let observer: EventObserver
         let cancellation = OneWayFlag()
+        /// The trace of `observer`, which keeps it alive. `receive` would retain and release a plain reference.
+        private let trace: Unmanaged<TraceReaders>?
+        let observer: EventObserver
 
-        init(_ observer: EventObserver) { self.observer = observer }
+        init(_ observer: EventObserver) {
+            self.observer = observer
+            trace = observer.trace.map(Unmanaged.passUnretained)
+        }
+
+        @inline(__always) func receive(_ output: EventOutput) {
+            if let trace, trace._withUnsafeGuaranteedRef({ $0.wasRead.isSet }) {
+                receiveTraced(output)
+            } else {
+                observer.receiver(output)
+            }
+        }
+
+        @inline(never) private func receiveTraced(_ output: EventOutput) { observer.receive(output) }
     }
 
     private enum Item: Sendable {
@@ -143,32 +177,37 @@ final class OrderedBroadcast: Sendable {
         }
     }
 
+    /// Performs a delivery of the current thread, and then those that were queued meanwhile.
     private func deliver(_ first: Delivery) {
-        let outer = CallDepth.current
         perform(first)
-        while let batch = state.withLock({ $0.next() }) {
-            for delivery in batch { perform(delivery) }
+        guard var batch = state.withLock({ $0.next() }) else { return }
+        while true {
+            for delivery in batch {
+                // The call depth of the sender counts, even if another thread delivers.
+                CallDepth.current = delivery.depth
+                perform(delivery)
+            }
+            guard let next = state.withLock({ $0.next() }) else { break }
+            batch = next
         }
-        CallDepth.current = outer
+        CallDepth.current = first.depth
     }
 
     private func perform(_ delivery: Delivery) {
-        // The call depth of the sender counts, even if another thread delivers.
-        CallDepth.current = delivery.depth
         switch delivery.item {
-        case .output(let output): forEachObserver(of: delivery.entries) { $0.receive(output) }
-        case .finish: forEachObserver(of: delivery.entries) { $0.finish() }
+        case .output(let output): forEachEntry(of: delivery) { $0.receive(output) }
+        case .finish: forEachEntry(of: delivery) { $0.observer.finish() }
         }
     }
 
-    /// Calls `body` for the observers that are not cancelled. `entries` keeps them alive, so the loop does not retain
-    /// and release each one. With a hundred observers, that took two thirds of the time.
-    private func forEachObserver(of entries: [Entry], _ body: (borrowing EventObserver) -> Void) {
-        entries.withUnsafeBufferPointer { entries in
+    /// Calls `body` for the entries that are not cancelled. `delivery` keeps them alive, so the loop does not retain and
+    /// release each one. With a hundred observers, that took two thirds of the time.
+    private func forEachEntry(of delivery: Delivery, _ body: (Entry) -> Void) {
+        delivery.entries.withUnsafeBufferPointer { entries in
             entries.withMemoryRebound(to: Unmanaged<Entry>.self) { entries in
                 for entry in entries {
                     entry._withUnsafeGuaranteedRef { entry in
-                        if !entry.cancellation.isSet { body(entry.observer) }
+                        if !entry.cancellation.isSet { body(entry) }
                     }
                 }
             }

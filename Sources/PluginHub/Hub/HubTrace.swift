@@ -109,10 +109,11 @@ final class TraceReaders: Sendable {
     }
 
     private let state = Locked(State())
-    private let wasRead = OneWayFlag()
+    /// Whether the trace ever had a reader. Most hubs are never traced, so this flag is checked before the lock.
+    let wasRead = OneWayFlag()
 
-    /// Whether the trace has no readers. Most hubs are never traced, so a flag is checked before the lock.
-    @inline(__always) var isEmpty: Bool { !wasRead.isSet || state.withLock(\.readers.isEmpty) }
+    /// Whether the trace has no readers.
+    var isEmpty: Bool { !wasRead.isSet || state.withLock(\.readers.isEmpty) }
 
     /// Adds an entry to every buffer before it returns.
     func send(_ entry: TraceEntry) {

@@ -30,6 +30,13 @@ import Testing
         #expect(!texts.contains(url: longer))
     }
 
+    @Test(arguments: 0..<20) func `a text of any length is known, except an empty one`(length: Int) {
+        let field = HTTPField(name: "", value: String("0123456789abcdefghij".prefix(length)))
+        #expect(texts.known([field]) == 0)
+        texts.insert(field)
+        #expect(texts.known([field]) == (length == 0 ? 0 : 1))
+    }
+
     @Test func `fields after the first 64 are not looked up`() {
         let field = HTTPField(name: "A", value: "1")
         texts.insert(field)
