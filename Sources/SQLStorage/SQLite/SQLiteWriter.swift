@@ -22,6 +22,11 @@ final class SQLiteWriter: Sendable {
         var closeContinuations: [CheckedContinuation<Void, Never>] = []
     }
 
+    /// A transaction with this many members takes no write that arrived after its beginning. Otherwise it would end only
+    /// when no caller has anything left to write. Then all callers would wait for one commit, and the processors too,
+    /// instead of preparing the next writes meanwhile.
+    private static let limitOfArrivals = 12
+
     private let path: String
     private let file: OpenFile
     private let groupLimit: Int
@@ -179,8 +184,8 @@ final class SQLiteWriter: Sendable {
     /// Runs the members in one transaction, and resumes their callers after its commit. Errors are also passed on after
     /// the commit, because they may depend on another member's changes.
     ///
-    /// Writes that arrive while the members run become members too, up to the limit: with fewer commits, each write takes
-    /// less processor time and waits less for the disk. Later writes wait for the next commit.
+    /// Writes that arrive while the members run become members too, up to `limitOfArrivals`: with fewer commits, each write
+    /// takes less processor time and waits less for the disk. Later writes wait for the next commit.
     ///
     /// The members run without savepoints, because SQLite would copy every page that a member changes. If a member fails
     /// after a change or ends the transaction, the transaction is rolled back. Then the members that had run, and all
@@ -193,11 +198,12 @@ final class SQLiteWriter: Sendable {
         var inTransaction: [any QueuedWrite] = []
         var lost: [any QueuedWrite] = []
         var hasSavepoints = false
+        let limit = min(groupLimit, Self.limitOfArrivals)
         do {
             try file.checkPaths()
             try connection.run(.beginImmediate)
             while true {
-                if waiting.isEmpty { waiting = state.withLock { $0.takeWrites(groupLimit - inTransaction.count) } }
+                if waiting.isEmpty { waiting = state.withLock { $0.takeWrites(limit - inTransaction.count) } }
                 guard !waiting.isEmpty else { break }
                 let member = waiting.removeFirst()
                 guard member.start() else { continue }

@@ -67,8 +67,8 @@ import Testing
         }
     }
 
-    /// The bodies are queued while the first member runs.
-    @Test(arguments: [(limit: 256, commits: 1), (limit: 10, commits: 6)])
+    /// The 50 bodies are queued while the first member runs. Eleven of them join it, and the next commit has all others.
+    @Test(arguments: [(limit: 256, commits: 2), (limit: 12, commits: 5), (limit: 10, commits: 6)])
     func `queued writes share commits, up to the limit`(limit: Int, expected: Int) async throws {
         var configuration = SQLiteDatabase.Configuration()
         configuration.groupLimit = limit
