@@ -243,12 +243,13 @@ extension EntitlementService {
 /// Request ids that are unique in this process. A random prefix makes them unique elsewhere too. They cost less than
 /// UUIDs.
 private final class RequestNumbers: Sendable {
-    private let prefix: [UInt8]
+    /// The random part and a hyphen.
+    private let prefix: String
     private let last = Locked<UInt64>(0)
 
     init() {
         var source = SystemRandomNumberGenerator()
-        prefix = Array(String(UInt64.random(in: .min ... .max, using: &source), radix: 36).utf8)
+        prefix = String(UInt64.random(in: .min ... .max, using: &source), radix: 36) + "-"
     }
 
     @Sendable func next() -> String {
@@ -256,29 +257,6 @@ private final class RequestNumbers: Sendable {
             last += 1
             return last
         }
-        return Self.text(prefix, number)
-    }
-
-    /// Returns the prefix, a hyphen and the number in base 36. It writes the bytes in one piece, because every request
-    /// needs an id.
-    private static func text(_ prefix: [UInt8], _ number: UInt64) -> String {
-        var digits = 1
-        var rest = number / 36
-        while rest > 0 {
-            digits += 1
-            rest /= 36
-        }
-        let count = prefix.count + 1 + digits
-        return String(unsafeUninitializedCapacity: count) { text in
-            _ = text.initialize(fromContentsOf: prefix)
-            text[prefix.count] = UInt8(ascii: "-")
-            var rest = number
-            for place in (count - digits..<count).reversed() {
-                let digit = UInt8(truncatingIfNeeded: rest % 36)
-                text[place] = digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") + digit - 10
-                rest /= 36
-            }
-            return count
-        }
+        return prefix + String(number, radix: 36)
     }
 }

@@ -161,6 +161,7 @@ public final class EntitlementService: HTTPHandler {
     /// - Parameter request: The request.
     /// - Returns: The response, or a reply that produces it later.
     public func respond(to request: HTTPRequest) -> HTTPReply {
+        // `map` would copy the headers, as in `Authenticator.respond`.
         switch parts.signer.sign(router.respond(to: request), to: request) {
         case .ready(let response): .ready(dated(response))
         case .suspended(let work): .suspended { [self] in dated(await work()) }

@@ -11,11 +11,11 @@ extension SQLConnection {
     /// result, which takes longer than the insertion itself.
     ///
     /// - Parameters:
-    ///   - sql: one `INSERT` of at most one row, without `RETURNING` and without `DO UPDATE`, with placeholders `?1` to
+    ///   - sql: One `INSERT` of at most one row, without `RETURNING` and without `DO UPDATE`, with placeholders `?1` to
     ///     `?n`. The table has no triggers that insert rows.
-    ///   - values: the values of the placeholders.
-    ///   - key: the name of the integer primary key of the table.
-    /// - Returns: the key of the row; `nil` when no row was inserted.
+    ///   - values: The values of the placeholders.
+    ///   - key: The name of the integer primary key of the table.
+    /// - Returns: The key of the row; `nil` when no row was inserted.
     /// - Throws: ``SQLError``.
     package func insert(_ sql: String, _ values: [SQLValue], key: String) throws -> Int64? {
         guard let connection = self as? any RowKeyConnection else {

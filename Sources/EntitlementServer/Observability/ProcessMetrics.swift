@@ -31,7 +31,8 @@ enum ProcessMetrics {
     ]
 
     /// The start of the process, computed once, because it must not change. Under systemd `/proc/stat`, which has the
-    /// time of the boot, may be hidden.
+    /// time of the boot, may be hidden. The clock is the machine's, because the process belongs to the machine, not to the
+    /// store.
     private static let start = Result {
         let ticks = Double(try ProcessStatus()[.startTicks])
         let boot = Date().timeIntervalSince1970 - ProcessInfo.processInfo.systemUptime

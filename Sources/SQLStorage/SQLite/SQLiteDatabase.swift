@@ -22,7 +22,8 @@ public final class SQLiteDatabase: SQLDatabase {
         public var idleReaders = 8
         /// The number of prepared statements that each connection keeps; the least recently used is removed first.
         public var cachedStatements = 128
-        /// The largest number of queued writes that share one commit.
+        /// The largest number of queued writes that share one commit. A commit of 12 or more takes no write that arrived
+        /// after its transaction began.
         public var groupLimit = 256
         /// Whether to lock the file until `close`, against other processes that also set this. If another process has
         /// the lock, `init` throws `alreadyOpen`. The locks are advisory, on the file and on `<file>.lock`, and end
